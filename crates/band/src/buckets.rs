@@ -1,0 +1,171 @@
+//! Sorting a band's postings and keeping the buckets of two or more.
+
+use std::fs::{self, File};
+use std::io::BufReader;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use extsort::{Config, Sorted, Sorter};
+use records::file::{RecordReader, RecordWriter};
+use records::pods::Posting;
+use workdir::{AtomicFile, Context, Outcome, Output};
+
+use crate::keys::{Part, fail};
+use crate::{Error, SORT_BYTES};
+
+/// Buckets that the report names.
+const LARGEST: usize = 10;
+
+/// What a band counted.
+#[derive(Default)]
+struct Counts {
+    buckets: u64,
+    postings: u64,
+    single: u64,
+    pairs: u64,
+    /// (size, band, key, first document), largest first.
+    largest: Vec<(u64, u32, u64, u64)>,
+}
+
+/// Sorts every part and writes its buckets; bands go to as many threads as the budget feeds.
+pub(crate) fn sort(
+    context: &Context<'_>,
+    parts: &[Part],
+    scratch: &Path,
+    sort_bytes: u64,
+    outcome: &mut Outcome,
+) -> Result<(), Error> {
+    let threads = (sort_bytes / SORT_BYTES)
+        .min(context.threads as u64)
+        .clamp(1, parts.len().max(1) as u64);
+    let share = sort_bytes / threads;
+    let next = AtomicUsize::new(0);
+    type Done = Result<(Output, Counts), Error>;
+    let done: Mutex<Vec<(usize, Done)>> = Mutex::default();
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let i = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(part) = parts.get(i) else { break };
+                    let result = sort_part(context, part, scratch, share);
+                    if result.is_err() {
+                        next.store(parts.len(), Ordering::Relaxed);
+                    }
+                    let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+                    done.push((i, result));
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_by_key(|&(i, _)| i);
+    let mut sum = Counts::default();
+    for (_, result) in done {
+        let (output, counts) = result?;
+        outcome.outputs.push(output);
+        sum.buckets += counts.buckets;
+        sum.postings += counts.postings;
+        sum.single += counts.single;
+        sum.pairs = sum.pairs.saturating_add(counts.pairs);
+        sum.largest.extend(counts.largest);
+    }
+    report(&mut sum, outcome);
+    Ok(())
+}
+
+fn report(sum: &mut Counts, outcome: &mut Outcome) {
+    outcome.count("buckets", sum.buckets);
+    outcome.count("buckets_of_one", sum.single);
+    outcome.count("postings_kept", sum.postings);
+    outcome.count("pairs_in_buckets", sum.pairs);
+    keep_largest(&mut sum.largest);
+    let largest: Vec<serde_json::Value> = sum
+        .largest
+        .iter()
+        .map(|(size, band, key, doc)| {
+            serde_json::json!({
+                "documents": size, "band": band, "key": format!("{key:016x}"), "doc_id": doc,
+            })
+        })
+        .collect();
+    outcome.count("largest_buckets", largest);
+}
+
+/// Keeps the largest, and of equals those that come first, so that the report is a function of
+/// the input.
+fn keep_largest(largest: &mut Vec<(u64, u32, u64, u64)>) {
+    largest.sort_by_key(|&(size, band, key, _)| (std::cmp::Reverse(size), band, key));
+    largest.truncate(LARGEST);
+}
+
+fn sort_part(
+    context: &Context<'_>,
+    part: &Part,
+    scratch: &Path,
+    memory_bytes: u64,
+) -> Result<(Output, Counts), Error> {
+    let mut sorter = Sorter::new(Config {
+        folder: scratch.to_owned(),
+        memory_bytes,
+        threads: 1,
+        record_words: 2,
+        key_words: 2,
+    })?;
+    let file = File::open(&part.path).map_err(workdir::Error::io("open", &part.path))?;
+    let mut reader = RecordReader::<_, Posting>::new(BufReader::with_capacity(256 << 10, file))
+        .map_err(fail(&part.path))?;
+    while let Some(posting) = reader.next().map_err(fail(&part.path))? {
+        sorter.push_pod(&posting)?;
+    }
+    drop(reader);
+    fs::remove_file(&part.path).map_err(workdir::Error::io("remove", &part.path))?;
+    context.progress.add(sorter.len());
+    write_buckets(context, part.band, sorter.finish()?)
+}
+
+fn write_buckets(
+    context: &Context<'_>,
+    band: u32,
+    mut sorted: Sorted,
+) -> Result<(Output, Counts), Error> {
+    let path = context.work.postings(band);
+    let file = AtomicFile::create(&path)?;
+    let mut writer =
+        RecordWriter::new(file, context.expected.settings.clone()).map_err(fail(&path))?;
+    let mut counts = Counts::default();
+    let (mut first, mut size) = (Posting::default(), 0u64);
+    while let Some(posting) = sorted.next_pod::<Posting>()? {
+        if size > 0 && posting.key == first.key {
+            if size == 1 {
+                writer.push(&first).map_err(fail(&path))?;
+            }
+            writer.push(&posting).map_err(fail(&path))?;
+            size += 1;
+        } else {
+            close_bucket(&mut counts, band, &first, size);
+            (first, size) = (posting, 1);
+        }
+    }
+    close_bucket(&mut counts, band, &first, size);
+    let (file, _) = writer.finish().map_err(fail(&path))?;
+    Ok((file.commit(context.work)?, counts))
+}
+
+fn close_bucket(counts: &mut Counts, band: u32, first: &Posting, size: u64) {
+    match size {
+        0 => {}
+        1 => counts.single += 1,
+        _ => {
+            counts.buckets += 1;
+            counts.postings += size;
+            let pairs = size.saturating_mul(size - 1) / 2;
+            counts.pairs = counts.pairs.saturating_add(pairs);
+            counts.largest.push((size, band, first.key, first.doc));
+            if counts.largest.len() >= 16 * LARGEST {
+                keep_largest(&mut counts.largest);
+            }
+        }
+    }
+}

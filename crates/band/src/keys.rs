@@ -1,0 +1,86 @@
+//! Band keys, scattered to one scratch file a band.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+
+use records::file::RecordWriter;
+use records::pods::Posting;
+use records::{DocSet, Pipeline, Settings};
+use tables::signatures::Columns;
+use workdir::Context;
+
+use crate::{Error, Signed};
+
+/// Files that are open at once; more bands take more scans of the signatures.
+const OPEN_MAX: u32 = 64;
+
+/// A band's unsorted postings.
+pub(crate) struct Part {
+    pub(crate) band: u32,
+    pub(crate) path: PathBuf,
+}
+
+type Writer = RecordWriter<BufWriter<File>, Posting>;
+
+/// Writes the postings of every document that is no exact copy, one file a band.
+pub(crate) fn scatter(
+    pipeline: &Pipeline,
+    context: &Context<'_>,
+    signed: &Signed,
+    copies: &DocSet,
+    scratch: &Path,
+) -> Result<Vec<Part>, Error> {
+    let (bands, rows) = (pipeline.band.bands, pipeline.band.rows);
+    let mut parts = Vec::new();
+    for first in (0..bands).step_by(OPEN_MAX as usize) {
+        let end = bands.min(first + OPEN_MAX);
+        let mut writers = (first..end)
+            .map(|band| open(scratch, band))
+            .collect::<Result<Vec<(Part, Writer)>, Error>>()?;
+        let columns = Columns {
+            slots: true,
+            ..Columns::default()
+        };
+        let mut scan = signed.scan(context, pipeline.sign.k, columns);
+        while let Some((first_doc, batch)) = scan.next_batch()? {
+            for i in 0..batch.rows() {
+                let doc = first_doc + i as u64;
+                let Some(slots) = batch.slots(i)? else {
+                    continue;
+                };
+                if copies.contains(doc) {
+                    continue;
+                }
+                let bands = slots.chunks_exact(rows as usize).skip(first as usize);
+                for (slots, (part, writer)) in bands.zip(&mut writers) {
+                    let key = lsh::band_key(part.band, slots);
+                    let posting = Posting { key, doc };
+                    writer.push(&posting).map_err(fail(&part.path))?;
+                }
+            }
+            if first == 0 {
+                context.progress.add(batch.rows() as u64);
+            }
+        }
+        for (part, writer) in writers {
+            writer.finish().map_err(fail(&part.path))?;
+            parts.push(part);
+        }
+    }
+    Ok(parts)
+}
+
+fn open(scratch: &Path, band: u32) -> Result<(Part, Writer), Error> {
+    let path = scratch.join(format!("keys-{band:04}.records"));
+    let file = File::create(&path).map_err(workdir::Error::io("make", &path))?;
+    let writer = RecordWriter::new(BufWriter::new(file), Settings::new()).map_err(fail(&path))?;
+    Ok((Part { band, path }, writer))
+}
+
+pub(crate) fn fail(path: &Path) -> impl Fn(records::file::FileError) -> Error + '_ {
+    |source| Error::Records {
+        path: path.to_owned(),
+        source,
+    }
+}

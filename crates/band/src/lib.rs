@@ -1,0 +1,142 @@
+//! Stage 2, `band`: groups identical texts, then sorts (band, key) -> document on disk.
+//!
+//! 1. The identities of all normalised texts are sorted; of each group of equals the smallest
+//!    document stands for all in the bands, and the others go to `bands/exact.records`.
+//! 2. The band keys of every other document are written to one scratch file a band, each is
+//!    sorted, and the buckets of two or more go to `bands/band-NNNN.records`, by key, then
+//!    document. A bucket of one can yield no candidate and is only counted.
+//!
+//! Memory: one bit a document (who is an exact copy), and sort buffers within the budget.
+
+mod buckets;
+mod error;
+mod exact;
+mod keys;
+
+pub use error::Error;
+
+use records::{Pipeline, Settings, Stage};
+use tables::inputs::InputFile;
+use workdir::{Context, Definition, Failure, Outcome, Receipt};
+
+/// The version of the band keys and of what this stage makes of them.
+const ALGORITHM: &str = "xxh64-fold-1";
+
+/// The program itself, its libraries and thread stacks, and a batch of signatures.
+const BASE_BYTES: u64 = 16 << 20;
+/// The least for sorting.
+const SORT_BYTES: u64 = 4 << 20;
+
+/// The stage, for the shell.
+pub const STAGE: Definition = Definition {
+    stage: Stage::Band,
+    identity: |_, _| {
+        Ok(Settings::from([(
+            "algorithm.band".to_owned(),
+            ALGORITHM.to_owned(),
+        )]))
+    },
+    outdated: Definition::never_outdated,
+    preflight: Definition::always_ready,
+    run: |pipeline, context| {
+        run(pipeline, context).map_err(|error| Failure::new(error.refused(), error))
+    },
+};
+
+/// What `sign` left, opened and checked.
+struct Signed {
+    receipt: Receipt,
+    inputs: Vec<InputFile>,
+    documents: u64,
+}
+
+impl Signed {
+    fn open(context: &Context<'_>) -> Result<Self, Error> {
+        let work = context.work;
+        let mut chain = Receipt::chain(work, context.expected)?;
+        let receipt = chain.remove(&Stage::Sign).ok_or_else(|| {
+            let path = work.receipt(Stage::Sign);
+            workdir::Error::damaged(&path, Stage::Sign, "it is missing")
+        })?;
+        receipt.verify(work, context.threads, |_| true)?;
+        let expected = receipt.provenance(tables::inputs::KIND, tables::inputs::FORMAT);
+        let against = work.receipt(Stage::Sign);
+        let inputs = tables::inputs::read(&work.inputs(), &expected, &against)?;
+        let documents = inputs.iter().map(|file| file.rows).sum();
+        Ok(Self {
+            receipt,
+            inputs,
+            documents,
+        })
+    }
+
+    fn scan(
+        &self,
+        context: &Context<'_>,
+        k: u32,
+        columns: tables::signatures::Columns,
+    ) -> tables::SignatureScan {
+        let expected = records::Provenance::new(
+            tables::signatures::KIND,
+            tables::signatures::FORMAT,
+            self.receipt.shard_settings(),
+        );
+        let against = context.work.receipt(Stage::Sign);
+        tables::SignatureScan::new(context.work, &self.inputs, &expected, against, k, columns)
+    }
+}
+
+/// Groups identical texts and sorts the band keys.
+///
+/// Cost: two scans of the signatures, one sort of 32 bytes a document, and b sorts of 16 bytes a
+/// document that is no exact copy.
+///
+/// # Errors
+/// When the signatures are not those of this run, the budget is too small, or the disk fails.
+pub fn run(pipeline: &Pipeline, context: &Context<'_>) -> Result<Outcome, Error> {
+    let work = context.work;
+    let signed = Signed::open(context)?;
+    let sort_bytes = sort_budget(context, signed.documents)?;
+    let scratch = work.scratch(Stage::Band)?;
+    work.prepare(&work.bands())?;
+    context
+        .progress
+        .start(2 * signed.documents + u64::from(pipeline.band.bands) * signed.documents);
+
+    let mut outcome = Outcome::default();
+    let copies = exact::group(
+        pipeline,
+        context,
+        &signed,
+        &scratch,
+        sort_bytes,
+        &mut outcome,
+    )?;
+    let parts = keys::scatter(pipeline, context, &signed, &copies, &scratch)?;
+    // Sorting needs the copies no more.
+    drop(copies);
+    buckets::sort(context, &parts, &scratch, sort_bytes, &mut outcome)?;
+
+    let kept: Vec<_> = outcome
+        .outputs
+        .iter()
+        .map(|output| work.root().join(&output.name))
+        .collect();
+    work.retain(&work.bands(), &kept)?;
+    work.remove_scratch(Stage::Band)?;
+    Ok(outcome)
+}
+
+/// What is left for sort buffers.
+fn sort_budget(context: &Context<'_>, documents: u64) -> Result<u64, Error> {
+    let fixed = BASE_BYTES + records::DocSet::memory_bytes(documents);
+    let left = context.memory_bytes.saturating_sub(fixed);
+    if left < SORT_BYTES {
+        return Err(Error::Memory {
+            budget_bytes: context.memory_bytes,
+            documents,
+            needed_bytes: fixed + SORT_BYTES,
+        });
+    }
+    Ok(left)
+}

@@ -1,0 +1,152 @@
+//! Running one stage in this process.
+
+use std::process::ExitCode;
+
+use clap::{Args, Command, FromArgMatches};
+use records::{Pipeline, Stage};
+use workdir::{Context, Definition, Expected, Lock, Progress, Receipt, State, WorkDir};
+
+use crate::machine::{Meter, default_memory_bytes, threads};
+use crate::progress::watch;
+use crate::{Problem, StageArgs, chain, lines, load, report};
+
+/// The whole of a stage's binary: parses the arguments, runs the stage where it has to, and
+/// gives the exit code.
+pub fn stage_main(definition: &Definition) -> ExitCode {
+    let name = definition.stage.name();
+    let command = Command::new(name)
+        .about(format!("neardup's stage `{name}` alone"))
+        .version(records::PRODUCT_VERSION);
+    let matches = StageArgs::augment_args(command).get_matches();
+    let result = StageArgs::from_arg_matches(&matches)
+        .map_err(|error| Problem::new(crate::Code::Usage, error))
+        .and_then(|args| run_here(definition, &args));
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) => problem.report(),
+    }
+}
+
+/// Runs a stage in this process, unless its receipt says that there is nothing to do.
+///
+/// # Errors
+/// When the manifest is wrong, a stage before it has to run first, or the stage does not end
+/// well.
+pub fn run_here(definition: &Definition, args: &StageArgs) -> Result<(), Problem> {
+    let meter = Meter::start();
+    die_with_parent(args.child);
+    let pipeline = load(&args.pipeline)?;
+    let work = WorkDir::create(&pipeline.run.work)?;
+    // A child runs under the lock of its parent.
+    let _lock = match args.child {
+        true => None,
+        false => Some(Lock::take(&work.lock(), work.root())?),
+    };
+    let link = chain::upstream(definition, &pipeline, &work)?;
+    let quiet = args.pipeline.quiet;
+    if !args.child {
+        if let State::Done(receipt) = &link.state
+            && !args.pipeline.force
+        {
+            if !quiet {
+                lines::say(&format!(
+                    "{}: up to date, nothing to do ({})",
+                    definition.stage,
+                    lines::stage_done(receipt)
+                        .split(": ")
+                        .last()
+                        .unwrap_or_default()
+                ));
+            }
+            return Ok(());
+        }
+        (definition.preflight)(&pipeline, &work)?;
+    }
+    let receipt = execute(definition, &pipeline, &work, &link.expected, quiet, &meter)?;
+    if !args.child {
+        if !quiet {
+            lines::say(&lines::stage_done(&receipt));
+            for warning in &receipt.warnings {
+                lines::say(&format!("warning: {warning}"));
+            }
+        }
+        let standing = standing(&work, &receipt);
+        report::write(&standing, &[definition.stage], &pipeline, &work)?;
+    }
+    Ok(())
+}
+
+fn execute(
+    definition: &Definition,
+    pipeline: &Pipeline,
+    work: &WorkDir,
+    expected: &Expected,
+    quiet: bool,
+    meter: &Meter,
+) -> Result<Receipt, Problem> {
+    let memory_bytes = pipeline
+        .run
+        .memory_bytes
+        .unwrap_or_else(default_memory_bytes);
+    let progress = Progress::default();
+    let context = Context {
+        work,
+        memory_bytes,
+        threads: threads(pipeline.run.threads),
+        progress: &progress,
+        expected,
+    };
+    // Outputs in the making are never taken for finished ones.
+    Receipt::remove(work, definition.stage)?;
+    let outcome = watch(definition.stage, &progress, quiet, || {
+        (definition.run)(pipeline, &context)
+    });
+    let outcome = match outcome {
+        Ok(outcome) => outcome,
+        Err(failure) => {
+            // The failure is what counts; what cannot be removed goes with the next run.
+            let _ = work.remove_scratch(definition.stage);
+            return Err(failure.into());
+        }
+    };
+    let usage = meter.usage(memory_bytes, context.threads);
+    let receipt = Receipt::new(expected, outcome, usage);
+    receipt.save(work)?;
+    Ok(receipt)
+}
+
+/// The receipts of the stages up to this one, and of those after it that still fit.
+fn standing(work: &WorkDir, receipt: &Receipt) -> Vec<Receipt> {
+    let mut receipts: Vec<Receipt> = Stage::ALL
+        .into_iter()
+        .take_while(|stage| *stage < receipt.stage)
+        .filter_map(|stage| Receipt::load(work, stage))
+        .collect();
+    receipts.push(receipt.clone());
+    let mut last = receipt.id.clone();
+    for stage in Stage::ALL
+        .into_iter()
+        .filter(|stage| *stage > receipt.stage)
+    {
+        match Receipt::load(work, stage) {
+            Some(next) if next.upstream.as_ref() == Some(&last) => {
+                last.clone_from(&next.id);
+                receipts.push(next);
+            }
+            _ => break,
+        }
+    }
+    receipts
+}
+
+/// Asks the system to end this child when its parent dies, however that dies.
+fn die_with_parent(child: bool) {
+    #[cfg(target_os = "linux")]
+    if child {
+        use rustix::process::{Signal, set_parent_process_death_signal};
+        // Where it is not to be had, the child ends by itself a little later.
+        let _ = set_parent_process_death_signal(Some(Signal::TERM));
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = child;
+}

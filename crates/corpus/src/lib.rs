@@ -1,0 +1,30 @@
+//! Makes Parquet corpora of any size with known duplicates, for tests, benchmarks and the sample.
+//!
+//! A corpus is invented from its [`Plan`] alone: pseudo-words in five scripts, sentences and paragraphs, and among
+//! them copies that are exact, equal once normalised, or edited at a known rate. Document `i` is a pure function of
+//! (plan, `i`), so nothing is kept: a copy makes its original anew. [`generate`] says what is written.
+//!
+//! The similarity of each planted pair is measured by this crate's own [`jaccard`]: it shares no code with the
+//! product, so that it can check it. Two copies of one original are alike as well; `planted.parquet` lists only the
+//! pairs of copy and original. Originals share next to no 5-grams (see the test `originals_are_unlike`).
+
+mod edit;
+mod files;
+mod generate;
+mod maker;
+mod measure;
+mod plan;
+mod planted;
+mod random;
+mod table;
+mod texts;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+pub use generate::{Summary, clear, generate};
+pub use measure::jaccard;
+pub use plan::Plan;
+pub use texts::{write_texts, write_texts_with};
+pub use words::Language;

@@ -1,0 +1,98 @@
+//! What can stop `filter`.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// An error of the stage; each carries path, place and remedy.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// An input was refused, or could not be read or written again.
+    #[error(transparent)]
+    Dataset(#[from] dataset::Error),
+    /// The work folder failed.
+    #[error(transparent)]
+    Work(#[from] workdir::Error),
+    /// A table of ours failed.
+    #[error(transparent)]
+    Table(#[from] tables::Error),
+    /// A record file failed.
+    #[error("cannot use {}: {source}", path.display())]
+    Records {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: records::file::FileError,
+    },
+    /// The output folder cannot be had.
+    #[error("the output folder {} {what}", path.display())]
+    Output {
+        /// The folder.
+        path: PathBuf,
+        /// Why, and what to do.
+        what: String,
+    },
+    /// Two folders of the pipeline overlap.
+    #[error(
+        "{first_name} {} and {second_name} {} overlap; name folders that lie apart, or the run \
+         would read or remove its own files",
+        first.display(), second.display()
+    )]
+    Overlap {
+        /// What the first is, such as `the output folder`.
+        first_name: &'static str,
+        /// Its path, symlinks resolved.
+        first: PathBuf,
+        /// What the second is.
+        second_name: &'static str,
+        /// Its path, symlinks resolved.
+        second: PathBuf,
+    },
+    /// An input file is not what it was when it was signed.
+    #[error(
+        "{} changed since `sign` read it; run `neardup run` to sign it again",
+        path.display()
+    )]
+    Changed {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The kept and dropped rows do not sum up to the rows read.
+    #[error(
+        "{rows_in} rows were read and {rows_out} written, but {dropped} were to be dropped; \
+         the old output is untouched; run `neardup cluster --force`, then `neardup run`, and \
+         report this as a bug if it comes again"
+    )]
+    Count {
+        /// Rows read.
+        rows_in: u64,
+        /// Rows written.
+        rows_out: u64,
+        /// Rows that `cluster` decided to drop.
+        dropped: u64,
+    },
+}
+
+impl Error {
+    /// Whether this is a refusal (exit 3) and not a failure in the work (exit 1).
+    pub fn refused(&self) -> bool {
+        match self {
+            Error::Dataset(error) => error.refused(),
+            Error::Work(error) => error.refused(),
+            Error::Table(error) => error.refused(),
+            Error::Records { .. } | Error::Count { .. } => false,
+            Error::Output { .. } | Error::Overlap { .. } | Error::Changed { .. } => true,
+        }
+    }
+
+    pub(crate) fn output(path: &Path, what: impl Into<String>) -> Self {
+        Error::Output {
+            path: path.to_owned(),
+            what: what.into(),
+        }
+    }
+
+    pub(crate) fn io(operation: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
+        let fail = workdir::Error::io(operation, path);
+        move |error| fail(error).into()
+    }
+}

@@ -1,0 +1,150 @@
+//! Stage 1, `sign`: reads every text once and writes a signature for every document.
+//!
+//! The unit of work is a range of row groups of one input file, a function of the footers alone.
+//! Each becomes one shard under `signatures/`, so that one large file keeps all threads busy.
+//! Memory is a batch of text, a row group of signatures and scratch buffers a thread; nothing
+//! grows with the corpus but the list of files.
+
+mod error;
+mod inputs;
+mod units;
+mod worker;
+
+pub use error::Error;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use records::{Pipeline, Provenance, Settings, Stage};
+use tables::inputs::InputFile;
+use workdir::{Context, Definition, Failure, INPUTS, Outcome, WorkDir};
+
+use crate::units::Unit;
+use crate::worker::{Counts, Finished};
+
+/// The stage, for the shell.
+pub const STAGE: Definition = Definition {
+    stage: Stage::Sign,
+    identity: |pipeline, work| {
+        identity(pipeline, work).map_err(|error| Failure::new(error.refused(), error))
+    },
+    outdated: Definition::never_outdated,
+    preflight: Definition::always_ready,
+    run: |pipeline, context| {
+        run(pipeline, context).map_err(|error| Failure::new(error.refused(), error))
+    },
+};
+
+/// Algorithm versions and the identity of the input.
+fn identity(pipeline: &Pipeline, work: &WorkDir) -> Result<Settings, Error> {
+    let scheme = worker::scheme(pipeline.sign.scheme);
+    let sources = inputs::known_or_inspected(pipeline, work)?;
+    Ok(Settings::from([
+        (INPUTS.to_owned(), inputs::digest(&sources)),
+        (
+            "algorithm.shingle".to_owned(),
+            shingle::ALGORITHM.to_owned(),
+        ),
+        (
+            "algorithm.unicode".to_owned(),
+            shingle::UNICODE_VERSION.to_owned(),
+        ),
+        ("algorithm.sketch".to_owned(), scheme.algorithm().to_owned()),
+    ]))
+}
+
+/// Signs every document of the input.
+///
+/// Time is that of decoding the text column plus a few microseconds a document; see
+/// [`shingle`] and [`sketch`].
+///
+/// # Errors
+/// When an input is refused, the budget does not hold one worker, or the disk fails.
+pub fn run(pipeline: &Pipeline, context: &Context<'_>) -> Result<Outcome, Error> {
+    let work = context.work;
+    let (sources, listing) = inputs::inspected(pipeline, context.threads)?;
+    if let Some(column) = &pipeline.cluster.column {
+        inputs::check_rank(&sources, column, pipeline.cluster.keep)?;
+    }
+    if let Some(column) = &pipeline.input.id {
+        inputs::check_label(&sources, column)?;
+    }
+    let units = units::plan(&sources, &work.signatures());
+    work.prepare(&work.signatures())?;
+
+    let total: u64 = units.iter().map(|unit| unit.text_bytes).sum();
+    context.progress.start(total.max(1));
+    let finished = worker::sign_all(pipeline, context, &sources, &units)?;
+    let kept: Vec<PathBuf> = units.iter().map(|unit| unit.shard.clone()).collect();
+    work.retain(&work.signatures(), &kept)?;
+
+    let files = input_files(work, &sources, &units, &finished);
+    let settings = context.expected.settings.clone();
+    let provenance = Provenance::new(tables::inputs::KIND, tables::inputs::FORMAT, settings);
+    let inputs_table = tables::inputs::write(work, &provenance, &files)?;
+
+    let mut outcome = outcome(&finished, &files, listing.skipped);
+    outcome.outputs = finished.into_iter().map(|unit| unit.output).collect();
+    outcome.outputs.push(inputs_table);
+    outcome.warnings = listing.warnings;
+    Ok(outcome)
+}
+
+fn input_files(
+    work: &WorkDir,
+    sources: &[dataset::Source],
+    units: &[Unit],
+    finished: &[Finished],
+) -> Vec<InputFile> {
+    let mut first_doc = 0;
+    let mut files: Vec<InputFile> = Vec::with_capacity(sources.len());
+    for source in sources {
+        files.push(InputFile {
+            path: source.listed.path.to_string_lossy().into_owned(),
+            relative: source.listed.relative.clone(),
+            bytes: source.listed.bytes,
+            modified_ns: source.listed.modified_ns,
+            rows: source.rows,
+            first_doc,
+            schema: source.schema.clone(),
+            fingerprint: format!("{:032x}", source.fingerprint),
+            shards: Vec::new(),
+            shard_rows: Vec::new(),
+        });
+        first_doc += source.rows;
+    }
+    for (unit, finished) in units.iter().zip(finished) {
+        if let Some(file) = files.get_mut(unit.source) {
+            file.shards.push(work.name_of(&unit.shard));
+            file.shard_rows.push(finished.counts.documents);
+        }
+    }
+    files
+}
+
+fn outcome(finished: &[Finished], files: &[InputFile], skipped: u64) -> Outcome {
+    let mut sum = Counts::default();
+    for unit in finished {
+        sum.add(&unit.counts);
+    }
+    let folders: BTreeSet<&str> = files
+        .iter()
+        .filter_map(|file| Some(file.relative.rsplit_once('/')?.0))
+        .collect();
+    let mut outcome = Outcome::default();
+    outcome.count("files", files.len());
+    outcome.count("folders", folders.len());
+    outcome.count("files_skipped", skipped);
+    outcome.count(
+        "input_bytes",
+        files.iter().map(|file| file.bytes).sum::<u64>(),
+    );
+    outcome.count("documents", sum.documents);
+    outcome.count("null", sum.null);
+    outcome.count("empty", sum.empty);
+    outcome.count("text_replaced", sum.replaced);
+    outcome.count("text_bytes", sum.text_bytes);
+    outcome.count("normalised_bytes", sum.normalised_bytes);
+    outcome.count("shingles", sum.shingles);
+    outcome
+}

@@ -1,0 +1,24 @@
+//! The work folder: atomic outputs, receipts, locks, and the answer to "is this already done?".
+//!
+//! * [`WorkDir`] names everything that a run leaves there.
+//! * [`AtomicFile`] writes a file that is either whole, synced and in place, or absent.
+//! * [`Receipt`] says what a stage did and with what settings; [`Expected`] compares.
+//! * [`Lock`] lets one run at a time into a folder.
+//! * [`Context`] is what a stage is given beside its settings; [`Definition`] is what the shell
+//!   has to know of one.
+
+mod atomic;
+mod context;
+mod error;
+mod layout;
+mod lock;
+mod receipt;
+mod stage;
+
+pub use atomic::{AtomicFile, Output, checksum_file, sync_folder, verify};
+pub use context::{Context, Outcome, Progress};
+pub use error::Error;
+pub use layout::WorkDir;
+pub use lock::Lock;
+pub use receipt::{Expected, INPUTS, Receipt, State, Usage};
+pub use stage::{Definition, Failure};
