@@ -1,5 +1,7 @@
 //! Lines for the person at the machine, all on stderr.
 
+use std::path::Path;
+
 use records::{Pipeline, Stage};
 use serde_json::Value;
 use workdir::{Receipt, WorkDir};
@@ -147,13 +149,20 @@ pub fn summary(receipts: &[Receipt], pipeline: &Pipeline, work: &WorkDir) -> Vec
         by_stage.join(", ")
     ));
     if of(Stage::Filter).is_some() {
-        lines.push(format!("output   {}", pipeline.filter.output.display()));
+        lines.push(format!("output   {}", shown(&pipeline.filter.output)));
     }
     if of(Stage::Cluster).is_some() {
-        lines.push(format!("clusters {}", work.clusters().display()));
+        lines.push(format!("clusters {}", shown(&work.clusters())));
     }
-    lines.push(format!("report   {}", work.report().display()));
+    lines.push(format!("report   {}", shown(&work.report())));
     lines
+}
+
+/// A path as it is shown: relative to the current folder if it lies below it.
+fn shown(path: &Path) -> String {
+    let cwd = std::env::current_dir().unwrap_or_default();
+    let short = path.strip_prefix(&cwd).unwrap_or(path);
+    short.display().to_string()
 }
 
 fn largest(cluster: &Receipt) -> Option<String> {
