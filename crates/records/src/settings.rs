@@ -225,7 +225,8 @@ pub struct Pipeline {
 
 impl Pipeline {
     /// The settings that decide what `stage` writes, by `table.key`, beside those of the stages
-    /// before it. A setting that has no effect under the others (such as `char_n` outside of
+    /// before it. Where things lie (`run.work`, `filter.output`) decides no content, and a setting that
+    /// has no effect under the others (such as `char_n` outside of
     /// `auto`) is left out, so that changing it runs nothing again.
     pub fn of_stage(&self, stage: Stage) -> BTreeMap<String, String> {
         let mut map = BTreeMap::new();
@@ -270,7 +271,6 @@ impl Pipeline {
                 }
             }
             Stage::Filter => {
-                put("filter.output", self.filter.output.display().to_string());
                 put("filter.mode", self.filter.mode.to_string());
                 if self.filter.mode == Mode::Annotate {
                     put("filter.prefix", self.filter.prefix.clone());

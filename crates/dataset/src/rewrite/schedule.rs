@@ -1,10 +1,13 @@
 //! Threads over the row groups of all files.
 //!
-//! Row groups are handed out in order. A thread encodes its row group into memory, waits until the
-//! row groups before it in the same file are written, and then writes it. The row group that was
-//! handed out first of those at work never waits, so that no thread waits for ever.
+//! Row groups are handed out in order. A thread encodes its row group into memory. If the row groups
+//! before it in the same file are written, it writes it, and those after it that are ready. If they
+//! are not, it leaves it to the thread that writes the one before, as far as memory allows, or
+//! waits for its turn. The row group that was handed out first of those at work never waits, so
+//! that no thread waits for ever.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -38,6 +41,7 @@ pub(super) fn run(
         progress,
         cancelled: &cancelled,
         next: Mutex::new((0, 0)),
+        left_bytes: AtomicU64::new(0),
         files: jobs.iter().map(|_| Turns::default()).collect(),
     };
     let error = Mutex::new(None);
@@ -80,6 +84,8 @@ struct Work<'a> {
     cancelled: &'a (dyn Fn() -> bool + Sync),
     /// The next job and row group.
     next: Mutex<(usize, usize)>,
+    /// Bytes of row groups that were left to other threads.
+    left_bytes: AtomicU64,
     files: Vec<Turns>,
 }
 
@@ -97,6 +103,8 @@ struct FileState {
     output: Option<Output>,
     /// The row group that is to be written next.
     next: usize,
+    /// Row groups that are ready before their turn.
+    ready: BTreeMap<usize, (Selection, Prepared)>,
     outcome: Outcome,
 }
 
@@ -110,6 +118,16 @@ enum Prepared {
     Encoded(Vec<u8>, Vec<ColumnCloseResult>),
     /// Too large for memory: to be encoded into the file.
     Straight,
+}
+
+impl Prepared {
+    /// Bytes held.
+    fn bytes(&self) -> u64 {
+        match self {
+            Self::Copy(bytes, _) | Self::Encoded(bytes, _) => bytes.len() as u64,
+            Self::Nothing | Self::Straight => 0,
+        }
+    }
 }
 
 impl Work<'_> {
@@ -159,18 +177,51 @@ impl Work<'_> {
         };
         let prepared = self.prepare(context, job, &selection)?;
 
-        let mut file = self.wait(turns, group)?;
+        let mut file = lock(&turns.file);
+        if file.next != group {
+            if self.leave(&prepared) {
+                file.ready.insert(group, (selection, prepared));
+                return Ok(());
+            }
+            file = self.wait(turns, file, group)?;
+        }
         if file.output.is_none() {
             file.output = Some(Output::create(&job.output)?);
         }
-        self.write(context, &selection, prepared, &mut file)?;
-        file.next += 1;
-        (self.progress)(selection.rows());
+        let mut turn = Some((selection, prepared));
+        while let Some((selection, prepared)) = turn {
+            let group = file.next;
+            let context = Context { group, ..context };
+            self.write(context, &selection, prepared, &mut file)?;
+            file.next += 1;
+            (self.progress)(selection.rows());
+            let next = file.next;
+            turn = file.ready.remove(&next);
+            if let Some((_, prepared)) = &turn {
+                self.left_bytes
+                    .fetch_sub(prepared.bytes(), Ordering::Relaxed);
+            }
+        }
         if file.next == input.groups() {
             self.finish(job, turns, file, &input)?;
         }
         turns.turn.notify_all();
         Ok(())
+    }
+
+    /// Whether a row group whose turn has not come may be left to another thread: half of the memory
+    /// is for such.
+    fn leave(&self, prepared: &Prepared) -> bool {
+        if matches!(prepared, Prepared::Straight) {
+            return false;
+        }
+        let bytes = prepared.bytes();
+        let left = self.left_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        let fits = left <= self.options.memory_bytes / 2;
+        if !fits {
+            self.left_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        }
+        fits
     }
 
     /// The job's input, opened by the first thread that needs it.
@@ -220,19 +271,23 @@ impl Work<'_> {
     }
 
     /// Whether the encoded row group would take more than a thread's share of the memory. The share
-    /// is halved, since an unknown level may have packed the input better and vectors grow by doubling.
+    /// is that of the half of the memory which is not for row groups left to others, halved, since an unknown level may have packed the input better and vectors grow by doubling.
     fn is_large(&self, context: Context<'_>, selection: &Selection) -> Result<bool, Error> {
         let group = context.input.group(context.group)?;
         let bytes = u64::try_from(group.compressed_size()).unwrap_or_default();
         let left = u128::from(bytes) * u128::from(selection.kept());
         let left = left / u128::from(selection.rows().max(1));
-        let share = self.options.memory_bytes / self.options.threads.max(1) as u64 / 2;
+        let share = self.options.memory_bytes / self.options.threads.max(1) as u64 / 4;
         Ok(left > u128::from(share))
     }
 
     /// Waits until all row groups before `group` are written.
-    fn wait<'t>(&self, turns: &'t Turns, group: usize) -> Result<MutexGuard<'t, FileState>, Error> {
-        let mut file = lock(&turns.file);
+    fn wait<'t>(
+        &self,
+        turns: &'t Turns,
+        mut file: MutexGuard<'t, FileState>,
+        group: usize,
+    ) -> Result<MutexGuard<'t, FileState>, Error> {
         while file.next != group {
             if (self.cancelled)() {
                 return Err(Error::Cancelled);
