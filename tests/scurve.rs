@@ -11,11 +11,13 @@
 //! where that is above 0.7. For unions of 2,000, many times k, each slot draws from shingles of its own and
 //! nothing is left of it. A threshold is set where the curve is high, so `fss` finds what the curve
 //! promises or more.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::fmt::Write as _;
 
 use lsh::{band_keys, candidate_probability};
 use sketch::{Scheme, Sketcher};
+use tests::Random;
 
 const K: u32 = 128;
 /// Bands and rows: the product's default, and a steeper one.
@@ -144,14 +146,14 @@ fn measure(scheme: Scheme, pairs: [u64; 3]) -> Vec<Point> {
 fn bucket_points(scheme: Scheme, union: u64, bucket: u64, pairs: u64) -> Vec<Point> {
     let mut sketcher = Sketcher::new(scheme, K, 42).unwrap();
     let (mut a, mut b) = (vec![0; K as usize], vec![0; K as usize]);
-    let mut random = Random(union << 32 | bucket);
+    let mut random = Random::new(union << 32 | bucket);
     let mut found = [0_u64; SETTINGS.len()];
     let mut expected = [0.0; SETTINGS.len()];
     // Counts in common for which J lies in the bucket: a twentieth of the union's.
     let width = union / 20;
     for pair in 0..pairs {
         let common = bucket * width + pair % width;
-        let all: Vec<u64> = (0..union).map(|_| random.next()).collect();
+        let all: Vec<u64> = (0..union).map(|_| random.bits()).collect();
         let (shared, rest) = all.split_at(common as usize);
         let (only_a, only_b) = rest.split_at(rest.len() / 2);
         sketcher.sketch(&[shared, only_a].concat(), &mut a).unwrap();
@@ -173,17 +175,4 @@ fn bucket_points(scheme: Scheme, union: u64, bucket: u64, pairs: u64) -> Vec<Poi
         expected: expected[i] / pairs as f64,
     };
     SETTINGS.into_iter().enumerate().map(point).collect()
-}
-
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
 }

@@ -7,12 +7,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use extsort::{Config, Sorted, Sorter};
+use records::DocSet;
 use records::file::{RecordReader, RecordWriter};
 use records::pods::Posting;
 use workdir::{AtomicFile, Context, Outcome, Output};
 
+use crate::budget::Budget;
 use crate::keys::{Part, fail};
-use crate::{Error, SORT_BYTES};
+use crate::{Error, Signed};
 
 /// Buckets that the report names.
 const LARGEST: usize = 10;
@@ -31,25 +33,22 @@ struct Counts {
 /// Sorts every part and writes its buckets; bands go to as many threads as the budget feeds.
 pub(crate) fn sort(
     context: &Context<'_>,
+    signed: &Signed,
     parts: &[Part],
     scratch: &Path,
-    sort_bytes: u64,
+    budget: &Budget,
     outcome: &mut Outcome,
 ) -> Result<(), Error> {
-    let threads = (sort_bytes / SORT_BYTES)
-        .min(context.threads as u64)
-        .clamp(1, parts.len().max(1) as u64);
-    let share = sort_bytes / threads;
     let next = AtomicUsize::new(0);
     type Done = Result<(Output, Counts), Error>;
     let done: Mutex<Vec<(usize, Done)>> = Mutex::default();
     std::thread::scope(|scope| {
-        for _ in 0..threads {
+        for _ in 0..budget.threads {
             scope.spawn(|| {
                 loop {
                     let i = next.fetch_add(1, Ordering::Relaxed);
                     let Some(part) = parts.get(i) else { break };
-                    let result = sort_part(context, part, scratch, share);
+                    let result = sort_part(context, part, scratch, budget);
                     if result.is_err() {
                         next.store(parts.len(), Ordering::Relaxed);
                     }
@@ -72,7 +71,30 @@ pub(crate) fn sort(
         sum.largest.extend(counts.largest);
     }
     report(&mut sum, outcome);
+    let shared = documents_in_buckets(context, signed.documents, parts)?;
+    outcome.count("documents_in_buckets", shared);
     Ok(())
+}
+
+/// How many documents share a bucket with another: what `join` needs signatures of.
+fn documents_in_buckets(
+    context: &Context<'_>,
+    documents: u64,
+    parts: &[Part],
+) -> Result<u64, Error> {
+    let mut docs = DocSet::new(documents);
+    for part in parts {
+        let path = context.work.postings(part.band);
+        let file = File::open(&path).map_err(workdir::Error::io("open", &path))?;
+        let mut reader =
+            RecordReader::<_, Posting>::new(BufReader::new(file)).map_err(fail(&path))?;
+        while let Some(Posting { doc, .. }) = reader.next().map_err(fail(&path))? {
+            if !docs.insert(doc) {
+                return Err(Error::Document { doc, documents });
+            }
+        }
+    }
+    Ok(docs.index())
 }
 
 fn report(sum: &mut Counts, outcome: &mut Outcome) {
@@ -104,11 +126,12 @@ fn sort_part(
     context: &Context<'_>,
     part: &Part,
     scratch: &Path,
-    memory_bytes: u64,
+    budget: &Budget,
 ) -> Result<(Output, Counts), Error> {
     let mut sorter = Sorter::new(Config {
         folder: scratch.to_owned(),
-        memory_bytes,
+        memory_bytes: budget.band_bytes,
+        open_files: context.sort_files(budget.threads),
         threads: 1,
         record_words: 2,
         key_words: 2,

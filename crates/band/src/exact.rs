@@ -9,6 +9,7 @@ use records::{DocSet, Pipeline};
 use tables::signatures::Columns;
 use workdir::{AtomicFile, Context, Outcome};
 
+use crate::budget::Budget;
 use crate::{Error, Signed};
 
 /// Finds the documents whose normalised text equals that of an earlier one: equal 128-bit hash
@@ -18,12 +19,13 @@ pub(crate) fn group(
     context: &Context<'_>,
     signed: &Signed,
     scratch: &Path,
-    sort_bytes: u64,
+    budget: &Budget,
     outcome: &mut Outcome,
 ) -> Result<DocSet, Error> {
     let mut sorter = Sorter::new(Config {
         folder: scratch.to_owned(),
-        memory_bytes: sort_bytes,
+        memory_bytes: budget.exact_bytes,
+        open_files: context.sort_files(1),
         threads: context.threads,
         record_words: 4,
         key_words: 4,

@@ -13,7 +13,9 @@ use workdir::Context;
 use crate::{Error, Signed};
 
 /// Files that are open at once; more bands take more scans of the signatures.
-const OPEN_MAX: u32 = 64;
+pub(crate) const OPEN_MAX: u32 = 64;
+/// What an open file of keys holds: a block of records and a write buffer.
+pub(crate) const WRITER_BYTES: u64 = 72 << 10;
 
 /// A band's unsorted postings.
 pub(crate) struct Part {
@@ -33,8 +35,9 @@ pub(crate) fn scatter(
 ) -> Result<Vec<Part>, Error> {
     let (bands, rows) = (pipeline.band.bands, pipeline.band.rows);
     let mut parts = Vec::new();
-    for first in (0..bands).step_by(OPEN_MAX as usize) {
-        let end = bands.min(first + OPEN_MAX);
+    let open_max = context.sort_files(1).min(OPEN_MAX as usize);
+    for first in (0..bands).step_by(open_max) {
+        let end = bands.min(first + open_max as u32);
         let mut writers = (first..end)
             .map(|band| open(scratch, band))
             .collect::<Result<Vec<(Part, Writer)>, Error>>()?;

@@ -9,6 +9,7 @@
 //! Memory: one bit a document (who is an exact copy), and sort buffers within the budget.
 
 mod buckets;
+mod budget;
 mod error;
 mod exact;
 mod keys;
@@ -19,13 +20,10 @@ use records::{Pipeline, Settings, Stage};
 use tables::inputs::InputFile;
 use workdir::{Context, Definition, Failure, Outcome, Receipt};
 
+use crate::budget::Budget;
+
 /// The version of the band keys and of what this stage makes of them.
 const ALGORITHM: &str = "xxh64-fold-1";
-
-/// The program itself, its libraries and thread stacks, and a batch of signatures.
-const BASE_BYTES: u64 = 16 << 20;
-/// The least for sorting.
-const SORT_BYTES: u64 = 4 << 20;
 
 /// The stage, for the shell.
 pub const STAGE: Definition = Definition {
@@ -38,6 +36,10 @@ pub const STAGE: Definition = Definition {
     },
     outdated: Definition::never_outdated,
     preflight: Definition::always_ready,
+    plan: |pipeline, facts, memory_bytes, threads| {
+        budget::plan(pipeline, facts, memory_bytes, threads)
+            .map_err(|error| Failure::new(error.refused(), error))
+    },
     run: |pipeline, context| {
         run(pipeline, context).map_err(|error| Failure::new(error.refused(), error))
     },
@@ -96,7 +98,8 @@ impl Signed {
 pub fn run(pipeline: &Pipeline, context: &Context<'_>) -> Result<Outcome, Error> {
     let work = context.work;
     let signed = Signed::open(context)?;
-    let sort_bytes = sort_budget(context, signed.documents)?;
+    let (memory_bytes, threads) = (context.memory_bytes, context.threads);
+    let budget = Budget::new(pipeline, signed.documents, memory_bytes, threads)?;
     let scratch = work.scratch(Stage::Band)?;
     work.prepare(&work.bands())?;
     context
@@ -104,18 +107,11 @@ pub fn run(pipeline: &Pipeline, context: &Context<'_>) -> Result<Outcome, Error>
         .start(2 * signed.documents + u64::from(pipeline.band.bands) * signed.documents);
 
     let mut outcome = Outcome::default();
-    let copies = exact::group(
-        pipeline,
-        context,
-        &signed,
-        &scratch,
-        sort_bytes,
-        &mut outcome,
-    )?;
+    let copies = exact::group(pipeline, context, &signed, &scratch, &budget, &mut outcome)?;
     let parts = keys::scatter(pipeline, context, &signed, &copies, &scratch)?;
     // Sorting needs the copies no more.
     drop(copies);
-    buckets::sort(context, &parts, &scratch, sort_bytes, &mut outcome)?;
+    buckets::sort(context, &signed, &parts, &scratch, &budget, &mut outcome)?;
 
     let kept: Vec<_> = outcome
         .outputs
@@ -125,18 +121,4 @@ pub fn run(pipeline: &Pipeline, context: &Context<'_>) -> Result<Outcome, Error>
     work.retain(&work.bands(), &kept)?;
     work.remove_scratch(Stage::Band)?;
     Ok(outcome)
-}
-
-/// What is left for sort buffers.
-fn sort_budget(context: &Context<'_>, documents: u64) -> Result<u64, Error> {
-    let fixed = BASE_BYTES + records::DocSet::memory_bytes(documents);
-    let left = context.memory_bytes.saturating_sub(fixed);
-    if left < SORT_BYTES {
-        return Err(Error::Memory {
-            budget_bytes: context.memory_bytes,
-            documents,
-            needed_bytes: fixed + SORT_BYTES,
-        });
-    }
-    Ok(left)
 }

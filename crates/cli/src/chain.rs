@@ -156,6 +156,7 @@ pub fn inputs_changed(
         Problem::new(code, error)
     };
     let listing = dataset::list(&pipeline.input.paths).map_err(refused)?;
+    sign.verify(work, 1, |name| name == work.name_of(&work.inputs()))?;
     let expected = sign.provenance(tables::inputs::KIND, tables::inputs::FORMAT);
     let known = tables::inputs::read(&work.inputs(), &expected, &work.receipt(Stage::Sign))
         .map_err(|error| Problem::new(Code::Refused, error))?;

@@ -73,12 +73,18 @@ pub(crate) fn counter(receipt: &Receipt, name: &str) -> u64 {
 pub fn stage_done(receipt: &Receipt) -> String {
     let get = |name: &str| count(counter(receipt, name));
     let what = match receipt.stage {
-        Stage::Sign => format!(
-            "{} documents in {} files, {} of text",
-            get("documents"),
-            get("files"),
-            bytes(counter(receipt, "text_bytes"))
-        ),
+        Stage::Sign => {
+            let skipped = match counter(receipt, "files_skipped") {
+                0 => String::new(),
+                skipped => format!("; {} hidden or side files skipped", count(skipped)),
+            };
+            format!(
+                "{} documents in {} files, {} of text{skipped}",
+                get("documents"),
+                get("files"),
+                bytes(counter(receipt, "text_bytes"))
+            )
+        }
         Stage::Band => format!(
             "{} exact copies, {} buckets of two or more",
             get("exact_copies"),

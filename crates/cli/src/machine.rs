@@ -15,6 +15,12 @@ pub fn threads(setting: u32) -> usize {
     }
 }
 
+/// How many files this process may have open.
+pub(crate) fn open_files() -> u64 {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    limit.current.unwrap_or(u64::MAX)
+}
+
 /// Half of what the machine, or the control group that the process is in, has.
 pub fn default_memory_bytes() -> u64 {
     let info = rustix::system::sysinfo();

@@ -6,9 +6,9 @@ use clap::{Args, Command, FromArgMatches};
 use records::{Pipeline, Stage};
 use workdir::{Context, Definition, Expected, Lock, Progress, Receipt, State, WorkDir};
 
-use crate::machine::{Meter, default_memory_bytes, threads};
+use crate::machine::{Meter, default_memory_bytes, open_files, threads};
 use crate::progress::watch;
-use crate::{Problem, StageArgs, chain, lines, load, report};
+use crate::{Problem, StageArgs, chain, lines, load, overlap, report};
 
 /// The whole of a stage's binary: parses the arguments, runs the stage where it has to, and
 /// gives the exit code.
@@ -36,6 +36,7 @@ pub fn run_here(definition: &Definition, args: &StageArgs) -> Result<(), Problem
     let meter = Meter::start();
     die_with_parent(args.child);
     let pipeline = load(&args.pipeline)?;
+    overlap::check_folders(&pipeline)?;
     let work = WorkDir::create(&pipeline.run.work)?;
     // A child runs under the lock of its parent.
     let _lock = match args.child {
@@ -93,11 +94,13 @@ fn execute(
         work,
         memory_bytes,
         threads: threads(pipeline.run.threads),
+        open_files: open_files(),
         progress: &progress,
         expected,
     };
     // Outputs in the making are never taken for finished ones.
     Receipt::remove(work, definition.stage)?;
+    work.sweep()?;
     let outcome = watch(definition.stage, &progress, quiet, || {
         (definition.run)(pipeline, &context)
     });

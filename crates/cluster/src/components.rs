@@ -93,6 +93,8 @@ pub(crate) struct Sorting {
     pub(crate) scratch: PathBuf,
     /// For each of the two sorts that exist at once.
     pub(crate) memory_bytes: u64,
+    /// For each of them.
+    pub(crate) open_files: usize,
     pub(crate) threads: usize,
 }
 
@@ -102,6 +104,7 @@ impl Sorting {
         Ok(Sorter::new(Config {
             folder: folder.to_owned(),
             memory_bytes: self.memory_bytes,
+            open_files: self.open_files,
             threads: self.threads,
             record_words: 2,
             key_words: 2,
@@ -112,6 +115,15 @@ impl Sorting {
 /// Components by sorted passes. Each round sorts the remaining edges twice; the number of rounds
 /// is at most of the order of the squared logarithm of the documents, and in practice few.
 pub(crate) fn external(sorting: &Sorting, edges: EdgeSource<'_>) -> Result<Labels, Error> {
+    external_watched(sorting, edges, &mut |_| ())
+}
+
+/// As [`external`], and tells how many records each round begins with: twice its edges.
+pub(crate) fn external_watched(
+    sorting: &Sorting,
+    edges: EdgeSource<'_>,
+    round: &mut dyn FnMut(u64),
+) -> Result<Labels, Error> {
     let mut both = sorting.sorter()?;
     edges(&mut |a, b| {
         both.push(&[a, b])?;
@@ -119,6 +131,7 @@ pub(crate) fn external(sorting: &Sorting, edges: EdgeSource<'_>) -> Result<Label
         Ok(())
     })?;
     loop {
+        round(both.len());
         let (down, stars) = large_star(sorting, both.finish()?)?;
         let down = down.finish()?;
         if stars {
@@ -231,6 +244,7 @@ mod tests {
         let sorting = Sorting {
             scratch: scratch.path().to_owned(),
             memory_bytes: Config::minimum_memory_bytes(2),
+            open_files: 8,
             threads: 1,
         };
         let visit = |each: &mut dyn FnMut(u64, u64) -> Result<(), Error>| {

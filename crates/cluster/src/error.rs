@@ -34,24 +34,6 @@ pub enum Error {
         /// The id.
         doc: u64,
     },
-    /// The keep column is of two kinds that cannot be compared.
-    #[error(
-        "column `{column}` holds {kind} in {} but {other_kind} in {}; they cannot be compared for \
-         cluster.keep: name a column of one kind",
-        file.display(), other.display()
-    )]
-    MixedColumn {
-        /// The column.
-        column: String,
-        /// A file.
-        file: PathBuf,
-        /// What it holds.
-        kind: &'static str,
-        /// Another file.
-        other: PathBuf,
-        /// What that one holds.
-        other_kind: &'static str,
-    },
     /// An input file is not what it was when it was signed.
     #[error(
         "{} changed since `sign` read it; run `neardup run` to sign it again",
@@ -85,10 +67,7 @@ impl Error {
             Error::Work(error) => error.refused(),
             Error::Table(error) => error.refused(),
             Error::Sort(_) | Error::Records { .. } => false,
-            Error::NoSignature { .. }
-            | Error::MixedColumn { .. }
-            | Error::Changed { .. }
-            | Error::Memory { .. } => true,
+            Error::NoSignature { .. } | Error::Changed { .. } | Error::Memory { .. } => true,
         }
     }
 

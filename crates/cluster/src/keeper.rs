@@ -77,17 +77,19 @@ pub(crate) enum Order<'a> {
     /// By document id alone.
     Id,
     /// By a column.
-    Column(Ranks<'a>),
+    Column(Box<Ranks<'a>>),
 }
 
 impl<'a> Order<'a> {
     pub(crate) fn new(keep: Keep, column: Option<&'a str>, sources: &'a [Source]) -> Self {
         match (keep, column) {
             (Keep::Earliest, Some(column)) => {
-                Order::Column(Ranks::new(sources, column, RankKind::Earliest))
+                let ranks = Ranks::new(sources, column, RankKind::Earliest);
+                Order::Column(Box::new(ranks))
             }
             (Keep::Best, Some(column)) => {
-                Order::Column(Ranks::new(sources, column, RankKind::Best))
+                let ranks = Ranks::new(sources, column, RankKind::Best);
+                Order::Column(Box::new(ranks))
             }
             (Keep::Longest, _) => Order::Longest,
             (Keep::Earliest | Keep::Best, None) => Order::Id,

@@ -8,22 +8,21 @@
 //! Memory: one bit (and an eighth) a document, four bytes a document with edges where they fit,
 //! and sort buffers within the budget.
 
+mod budget;
 mod components;
 mod error;
 mod keeper;
 mod output;
+#[doc(hidden)]
+pub mod proof;
 
 pub use error::Error;
 
-use std::fs::File;
-use std::io::BufReader;
 use std::path::PathBuf;
 
-use dataset::{RankKind, Source};
+use dataset::Source;
 use extsort::{Config, Sorter};
-use records::file::RecordReader;
 use records::pods::ExactCopy;
-use records::settings::Keep;
 use records::{DocSet, Pipeline, Provenance, Settings, Stage};
 use tables::SignatureScan;
 use tables::clusters::Kind;
@@ -31,21 +30,18 @@ use tables::inputs::InputFile;
 use tables::signatures::Columns;
 use workdir::{Context, Definition, Failure, Outcome, Receipt};
 
+use crate::budget::Budget;
 use crate::components::{EdgeSource, Labels, Sorting};
 use crate::keeper::{Order, Verdict};
 
 /// The version of what this stage makes of its edges.
 const ALGORITHM: &str = "components-1";
-/// The program itself, its libraries and thread stacks, and batches of signatures and columns.
-const BASE_BYTES: u64 = 20 << 20;
-/// The least for each of the two sorts that exist at once.
-const SORT_BYTES: u64 = 4 << 20;
 /// Clusters that the report names.
 const LARGEST: usize = 10;
 /// A cluster with more than one in so many documents draws a warning.
 const GIANT_SHARE: u64 = 100;
-/// In a corpus smaller than this, no cluster is called a giant.
-const GIANT_DOCUMENTS: u64 = 10_000;
+/// A smaller cluster is no giant in any corpus.
+const GIANT_DOCUMENTS: u64 = 100;
 
 /// The stage, for the shell.
 pub const STAGE: Definition = Definition {
@@ -57,7 +53,13 @@ pub const STAGE: Definition = Definition {
         )]))
     },
     outdated: Definition::never_outdated,
-    preflight: Definition::always_ready,
+    preflight: |pipeline, _| {
+        dataset::check_columns(pipeline).map_err(|error| Failure::new(error.refused(), error))
+    },
+    plan: |pipeline, facts, memory_bytes, threads| {
+        budget::plan(pipeline, facts, memory_bytes, threads)
+            .map_err(|error| Failure::new(error.refused(), error))
+    },
     run: |pipeline, context| {
         run(pipeline, context).map_err(|error| Failure::new(error.refused(), error))
     },
@@ -68,6 +70,7 @@ struct Before<'a> {
     pipeline: &'a Pipeline,
     context: &'a Context<'a>,
     sign: Receipt,
+    band: Receipt,
     join: Receipt,
     inputs: Vec<InputFile>,
     /// The input files themselves, where a column of theirs is wanted.
@@ -84,7 +87,8 @@ impl<'a> Before<'a> {
                 workdir::Error::damaged(&work.receipt(stage), stage, "it is missing")
             })
         };
-        let (sign, join) = (take(Stage::Sign)?, take(Stage::Join)?);
+        let (sign, band) = (take(Stage::Sign)?, take(Stage::Band)?);
+        let join = take(Stage::Join)?;
         sign.verify(work, context.threads, |_| true)?;
         join.verify(work, context.threads, |_| true)?;
         let expected = sign.provenance(tables::inputs::KIND, tables::inputs::FORMAT);
@@ -101,6 +105,7 @@ impl<'a> Before<'a> {
             pipeline,
             context,
             sign,
+            band,
             join,
             inputs,
             sources,
@@ -141,9 +146,8 @@ impl<'a> Before<'a> {
             each(edge.a, edge.b)?;
         }
         let path = work.exact_copies();
-        let file = File::open(&path).map_err(workdir::Error::io("open", &path))?;
-        let fail = Error::records(&path);
-        let mut copies = RecordReader::<_, ExactCopy>::new(BufReader::new(file)).map_err(&fail)?;
+        let fail = workdir::Error::record_file(&path, Stage::Band);
+        let mut copies = self.band.open_records::<ExactCopy>(&path)?;
         while let Some(copy) = copies.next().map_err(&fail)? {
             each(copy.representative, copy.doc)?;
         }
@@ -169,36 +173,8 @@ fn open_sources(pipeline: &Pipeline, inputs: &[InputFile]) -> Result<Vec<Source>
         let path = PathBuf::from(&input.path);
         return Err(Error::Changed { path });
     }
-    if let Some(column) = &pipeline.cluster.column {
-        check_kinds(&sources, column, pipeline.cluster.keep)?;
-    }
+    dataset::check_columns_of(pipeline, &sources)?;
     Ok(sources)
-}
-
-/// Refuses a keep column that holds things which cannot be compared with each other.
-fn check_kinds(sources: &[Source], column: &str, keep: Keep) -> Result<(), Error> {
-    let rank = match keep {
-        Keep::Longest => return Ok(()),
-        Keep::Earliest => RankKind::Earliest,
-        Keep::Best => RankKind::Best,
-    };
-    let mut first: Option<(&Source, &'static str)> = None;
-    for source in sources {
-        let kind = dataset::rank_class(source, column, rank)?;
-        match first {
-            Some((other, other_kind)) if other_kind != kind => {
-                return Err(Error::MixedColumn {
-                    column: column.to_owned(),
-                    file: other.listed.path.clone(),
-                    kind: other_kind,
-                    other: source.listed.path.clone(),
-                    other_kind: kind,
-                });
-            }
-            _ => first = Some((source, kind)),
-        }
-    }
-    Ok(())
 }
 
 /// Finds the clusters and chooses who stays.
@@ -214,12 +190,14 @@ pub fn run(pipeline: &Pipeline, context: &Context<'_>) -> Result<Outcome, Error>
     let scratch = context.work.scratch(Stage::Cluster)?;
     context.progress.start(before.documents.max(1));
     let (labels, sort_bytes) = label(&before, scratch.clone())?;
+    let components_resident = matches!(labels, Labels::Resident { .. });
 
     let k = pipeline.sign.k;
     let sorter = |words: usize, key_words: usize| {
         Sorter::new(Config {
             folder: scratch.clone(),
             memory_bytes: sort_bytes,
+            open_files: context.sort_files(2),
             threads: context.threads,
             record_words: words,
             key_words,
@@ -244,6 +222,7 @@ pub fn run(pipeline: &Pipeline, context: &Context<'_>) -> Result<Outcome, Error>
     })?;
     let mut outcome = Outcome::default();
     tally.report(&before, &mut outcome);
+    outcome.count("components_resident", components_resident);
     let (inputs, sources) = (&before.inputs, &before.sources);
     output::write(
         pipeline,
@@ -259,19 +238,6 @@ pub fn run(pipeline: &Pipeline, context: &Context<'_>) -> Result<Outcome, Error>
 
 /// The components, and what is left for each of two sorts.
 fn label(before: &Before<'_>, scratch: PathBuf) -> Result<(Labels, u64), Error> {
-    let budget = before.context.memory_bytes;
-    let fixed = BASE_BYTES + DocSet::memory_bytes(before.documents);
-    let needed = fixed + 2 * SORT_BYTES;
-    let Some(left) = budget
-        .checked_sub(fixed)
-        .filter(|left| *left >= 2 * SORT_BYTES)
-    else {
-        return Err(Error::Memory {
-            budget_bytes: budget,
-            documents: before.documents,
-            needed_bytes: needed,
-        });
-    };
     let edges: EdgeSource<'_> = &|each| before.edges(each);
     let mut docs = DocSet::new(before.documents);
     edges(&mut |a, b| {
@@ -283,19 +249,19 @@ fn label(before: &Before<'_>, scratch: PathBuf) -> Result<(Labels, u64), Error> 
         Ok(())
     })?;
     let count = docs.index();
-    let parents = components::resident_bytes(count);
-    if parents + 2 * SORT_BYTES <= left && count < u64::from(u32::MAX) {
-        let labels = components::resident(docs, count, edges)?;
-        return Ok((labels, (left - parents) / 2));
+    let memory_bytes = before.context.memory_bytes;
+    let budget = Budget::new(before.pipeline, before.documents, count, memory_bytes)?;
+    if budget.parents_bytes.is_some() {
+        return Ok((components::resident(docs, count, edges)?, budget.sort_bytes));
     }
     drop(docs);
     let sorting = Sorting {
         scratch,
-        // The labels stay open while the members are sorted.
-        memory_bytes: left / 3,
+        memory_bytes: budget.sort_bytes,
+        open_files: before.context.sort_files(2),
         threads: before.context.threads,
     };
-    Ok((components::external(&sorting, edges)?, left / 3))
+    Ok((components::external(&sorting, edges)?, budget.sort_bytes))
 }
 
 /// What the clusters came to.
@@ -305,9 +271,18 @@ struct Tally {
     documents: u64,
     exact: u64,
     near: u64,
-    /// (size, cluster, keeper), largest first; the last is open.
-    largest: Vec<(u64, u64, u64)>,
-    open: Option<(u64, u64, u64)>,
+    /// Largest first.
+    largest: Vec<Sized>,
+    open: Option<Sized>,
+}
+
+/// A cluster by its size.
+#[derive(Clone, Copy, Debug)]
+struct Sized {
+    documents: u64,
+    near: u64,
+    cluster: u64,
+    keeper: u64,
 }
 
 impl Tally {
@@ -317,13 +292,19 @@ impl Tally {
             Kind::Keeper => {
                 self.close();
                 self.clusters += 1;
-                self.open = Some((0, verdict.cluster, verdict.keeper));
+                self.open = Some(Sized {
+                    documents: 0,
+                    near: 0,
+                    cluster: verdict.cluster,
+                    keeper: verdict.keeper,
+                });
             }
             Kind::Exact => self.exact += 1,
             Kind::Near => self.near += 1,
         }
-        if let Some((size, ..)) = &mut self.open {
-            *size += 1;
+        if let Some(open) = &mut self.open {
+            open.documents += 1;
+            open.near += u64::from(verdict.kind == Kind::Near);
         }
     }
 
@@ -336,7 +317,7 @@ impl Tally {
 
     fn trim(&mut self) {
         self.largest
-            .sort_by_key(|&(size, cluster, _)| (std::cmp::Reverse(size), cluster));
+            .sort_by_key(|found| (std::cmp::Reverse(found.documents), found.cluster));
         self.largest.truncate(LARGEST);
     }
 
@@ -360,23 +341,27 @@ impl Tally {
         let largest: Vec<serde_json::Value> = self
             .largest
             .iter()
-            .map(|&(size, cluster, keeper)| {
-                let (file, row) = place(keeper).unzip();
+            .map(|found| {
+                let (file, row) = place(found.keeper).unzip();
                 serde_json::json!({
-                    "documents": size, "cluster_id": cluster, "keeper": keeper,
+                    "documents": found.documents, "near": found.near,
+                    "cluster_id": found.cluster, "keeper": found.keeper,
                     "file": file, "row": row,
                 })
             })
             .collect();
         outcome.count("largest_clusters", largest);
-        if let Some(&(size, cluster, _)) = self.largest.first()
-            && before.documents >= GIANT_DOCUMENTS
-            && size > before.documents / GIANT_SHARE
-        {
+        let giant = self.largest.iter().find(|found| {
+            // Identical texts are what they are; it is likeness that a template can feign.
+            found.near * 2 > found.documents
+                && found.documents >= GIANT_DOCUMENTS
+                && found.documents > before.documents / GIANT_SHARE
+        });
+        if let Some(found) = giant {
             outcome.warnings.push(format!(
-                "cluster {cluster} holds {size} of {} documents; look whether a template or \
-                 boilerplate joined them",
-                before.documents
+                "cluster {} holds {} of {} documents, most of them near-duplicates; look whether a \
+                 template or boilerplate joined them",
+                found.cluster, found.documents, before.documents
             ));
         }
     }

@@ -15,7 +15,7 @@ use crate::plan::Plan;
 use crate::planted::Planted;
 use crate::table::Batch;
 
-const DATA: &str = "data";
+pub(crate) const DATA: &str = "data";
 const PLANTED: &str = "planted.parquet";
 
 /// What a corpus turned out to be. Its `Display` is one line for people.
@@ -183,7 +183,7 @@ fn likeness(document: &Document) -> f64 {
     similarity(&shingles(&document.text), &shingles(&document.original))
 }
 
-fn refuse_unless_empty(folder: &Path) -> Result<()> {
+pub(crate) fn refuse_unless_empty(folder: &Path) -> Result<()> {
     let Some(entry) = entries(folder)?.into_iter().next() else {
         return Ok(());
     };

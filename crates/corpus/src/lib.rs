@@ -6,7 +6,10 @@
 //!
 //! The similarity of each planted pair is measured by this crate's own [`jaccard`]: it shares no code with the
 //! product, so that it can check it. Two copies of one original are alike as well; `planted.parquet` lists only the
-//! pairs of copy and original. Originals share next to no 5-grams (see the test `originals_are_unlike`).
+//! pairs of copy and original. Originals share next to no 5-grams (see the test `originals_are_unlike`). [`recall()`]
+//! says how many of the planted copies a deduplication found, beside how many it should have.
+//!
+//! [`write_shape`] makes corpora that are skewed on purpose instead: short lines, a chain, a star, a giant bucket.
 
 mod edit;
 mod files;
@@ -16,6 +19,8 @@ mod measure;
 mod plan;
 mod planted;
 mod random;
+mod recall;
+mod shapes;
 mod table;
 mod texts;
 mod words;
@@ -26,5 +31,7 @@ mod tests;
 pub use generate::{Summary, clear, generate};
 pub use measure::jaccard;
 pub use plan::Plan;
+pub use recall::{Near, Recall, Scheme, recall};
+pub use shapes::{Bucket, Chain, Layout, Lines, Shape, Star, Written, write_shape};
 pub use texts::{write_texts, write_texts_with};
 pub use words::Language;

@@ -5,7 +5,7 @@ use anyhow::{Result, ensure};
 use crate::words::Language;
 
 /// Row groups that Parquet's 16-bit ordinals allow in a file.
-const MAX_ROW_GROUPS: u64 = 32_767;
+pub(crate) const MAX_ROW_GROUPS: u64 = 32_767;
 /// Words that a document may have: with the longest words its text still stays below the 2 GiB of an Arrow string
 /// array.
 const MAX_WORDS: u32 = 20_000_000;

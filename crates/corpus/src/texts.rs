@@ -1,5 +1,6 @@
-//! Small files with given texts, for tests.
+//! Files of two columns, `id` and `text`.
 
+use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -7,6 +8,7 @@ use anyhow::{Context, Result, ensure};
 use arrow_array::builder::StringBuilder;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use parquet::arrow::ArrowWriter;
 
 use crate::files;
 
@@ -44,23 +46,66 @@ pub fn write_texts_with(
 }
 
 fn write(path: &Path, texts: &[Option<&str>], rows_per_row_group: usize) -> Result<()> {
-    let schema: SchemaRef = Arc::new(Schema::new(vec![
-        Field::new("id", DataType::Utf8, false),
-        Field::new("text", DataType::Utf8, true),
-    ]));
-    let properties = files::properties(rows_per_row_group, 1)?.build();
-    let mut writer = files::create(path, &schema, properties)?;
-    let (mut ids, mut values, mut bytes) = (StringBuilder::new(), StringBuilder::new(), 0);
-    for (number, &text) in texts.iter().enumerate() {
-        ids.append_value(format!("d{number}"));
-        values.append_option(text);
-        bytes += text.map_or(0, str::len);
-        if bytes >= BATCH_BYTES || number + 1 == texts.len() {
-            let columns: Vec<ArrayRef> = vec![Arc::new(ids.finish()), Arc::new(values.finish())];
-            writer.write(&RecordBatch::try_new(Arc::clone(&schema), columns)?)?;
-            bytes = 0;
+    let mut file = TextFile::create(path, rows_per_row_group)?;
+    for (number, &text) in (0..).zip(texts) {
+        file.push(number, text)?;
+    }
+    file.close()?;
+    Ok(())
+}
+
+/// A file of ids and texts that is written as they come. Holds a batch of texts and, compressed, a row group.
+pub(crate) struct TextFile {
+    schema: SchemaRef,
+    writer: ArrowWriter<File>,
+    ids: StringBuilder,
+    texts: StringBuilder,
+    bytes: usize,
+}
+
+impl TextFile {
+    /// Begins a new file.
+    pub(crate) fn create(path: &Path, rows_per_row_group: usize) -> Result<Self> {
+        let schema: SchemaRef = Arc::new(Schema::new(vec![
+            Field::new("id", DataType::Utf8, false),
+            Field::new("text", DataType::Utf8, true),
+        ]));
+        let properties = files::properties(rows_per_row_group, 1)?.build();
+        Ok(Self {
+            writer: files::create(path, &schema, properties)?,
+            schema,
+            ids: StringBuilder::new(),
+            texts: StringBuilder::new(),
+            bytes: 0,
+        })
+    }
+
+    /// Appends a row with the id `d<number>`.
+    pub(crate) fn push(&mut self, number: u64, text: Option<&str>) -> Result<()> {
+        self.ids.append_value(format!("d{number}"));
+        self.texts.append_option(text);
+        self.bytes += text.map_or(0, str::len);
+        if self.bytes >= BATCH_BYTES {
+            self.flush()
+        } else {
+            Ok(())
         }
     }
-    files::close(writer)?;
-    Ok(())
+
+    fn flush(&mut self) -> Result<()> {
+        let columns: Vec<ArrayRef> =
+            vec![Arc::new(self.ids.finish()), Arc::new(self.texts.finish())];
+        let batch = RecordBatch::try_new(Arc::clone(&self.schema), columns)?;
+        self.bytes = 0;
+        if batch.num_rows() > 0 {
+            self.writer.write(&batch)?;
+        }
+        Ok(())
+    }
+
+    /// Ends the file and gives its bytes.
+    pub(crate) fn close(mut self) -> Result<u64> {
+        self.flush()?;
+        files::close(self.writer)
+    }
 }

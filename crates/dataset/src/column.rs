@@ -5,6 +5,8 @@ mod label;
 pub(crate) mod leaf;
 mod rank;
 
+use records::Pipeline;
+use records::settings::Keep;
 use std::path::Path;
 
 use parquet::basic::Type as Physical;
@@ -60,6 +62,72 @@ pub fn check_label_column(source: &Source, column: &str) -> Result<(), Error> {
 /// As [`rank_class`].
 pub fn check_rank_column(source: &Source, column: &str, kind: RankKind) -> Result<(), Error> {
     rank_class(source, column, kind).map(|_| ())
+}
+
+/// Checks before a run that the columns which clusters are kept and named by (`cluster.column`,
+/// `input.id`) are in every input file and can do what they are named for.
+///
+/// # Errors
+///
+/// As [`check_rank_columns`] and [`check_label_column`], and where the input cannot be listed.
+pub fn check_columns(pipeline: &Pipeline) -> Result<(), Error> {
+    if pipeline.cluster.column.is_none() && pipeline.input.id.is_none() {
+        return Ok(());
+    }
+    let listing = crate::list(&pipeline.input.paths)?;
+    let sources: Result<Vec<Source>, _> = listing
+        .files
+        .iter()
+        .map(|listed| crate::inspect(listed, &pipeline.input.text))
+        .collect();
+    check_columns_of(pipeline, &sources?)
+}
+
+/// [`check_columns`] for files that are inspected already.
+///
+/// # Errors
+///
+/// As there.
+pub fn check_columns_of(pipeline: &Pipeline, sources: &[Source]) -> Result<(), Error> {
+    let kind = match pipeline.cluster.keep {
+        Keep::Longest => None,
+        Keep::Earliest => Some(RankKind::Earliest),
+        Keep::Best => Some(RankKind::Best),
+    };
+    if let (Some(column), Some(kind)) = (&pipeline.cluster.column, kind) {
+        check_rank_columns(sources, column, kind)?;
+    }
+    if let Some(column) = &pipeline.input.id {
+        for source in sources {
+            check_label_column(source, column)?;
+        }
+    }
+    Ok(())
+}
+
+/// [`check_rank_column`] for all files of an input, whose keys have to compare with each other.
+///
+/// # Errors
+///
+/// As [`rank_class`], and [`Error::MixedRanks`] where two files hold what cannot be compared.
+pub fn check_rank_columns(sources: &[Source], column: &str, kind: RankKind) -> Result<(), Error> {
+    let mut first: Option<(&Source, &'static str)> = None;
+    for source in sources {
+        let class = rank_class(source, column, kind)?;
+        match first {
+            Some((other, other_class)) if other_class != class => {
+                return Err(Error::MixedRanks {
+                    column: column.to_owned(),
+                    path: other.listed.path.clone(),
+                    class: other_class,
+                    other: source.listed.path.clone(),
+                    other_class: class,
+                });
+            }
+            _ => first = Some((source, class)),
+        }
+    }
+    Ok(())
 }
 
 /// What a rank column holds: `integer` or `timestamp` for [`RankKind::Earliest`], `number` for

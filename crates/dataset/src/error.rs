@@ -116,7 +116,10 @@ pub enum Error {
         columns: String,
     },
     /// A column is of a type that the setting cannot use.
-    #[error("column `{column}` of `{}` is {found}, expected {expected}", path.display())]
+    #[error(
+        "column `{column}` of `{}` is {found}, expected {expected}; name another column in the manifest",
+        path.display()
+    )]
     ColumnType {
         /// The file.
         path: PathBuf,
@@ -162,6 +165,25 @@ pub enum Error {
         /// The first byte of the value that is not UTF-8, from 0.
         byte: usize,
     },
+    /// A rank column holds things in two files that cannot be compared.
+    #[error(
+        "column `{column}` holds {class} values in `{}` but {other_class} values in `{}`, which \
+         cannot be compared; name a column of one kind in the manifest",
+        path.display(), other.display()
+    )]
+    MixedRanks {
+        /// The column.
+        column: String,
+        /// A file.
+        path: PathBuf,
+        /// What it holds.
+        class: &'static str,
+        /// Another file.
+        other: PathBuf,
+        /// What that one holds.
+        other_class: &'static str,
+    },
+
     // rewrite
     /// A top-level column has the name of one that `annotate` adds.
     #[error("`{}` has a column `{column}` already; set filter.prefix to another prefix, or \

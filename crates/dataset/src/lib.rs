@@ -23,9 +23,10 @@ mod testing;
 mod text;
 
 pub use column::{
-    LabelReader, RankKind, RankReader, check_label_column, check_rank_column, rank_class,
+    LabelReader, RankKind, RankReader, check_columns, check_columns_of, check_label_column,
+    check_rank_column, check_rank_columns, rank_class,
 };
 pub use error::Error;
 pub use list::{Listed, Listing, list};
 pub use source::{RowGroup, Source, inspect, unchanged};
-pub use text::{TextBatch, TextReader, utf8};
+pub use text::{Need, TextBatch, TextReader, utf8};

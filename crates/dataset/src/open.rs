@@ -2,6 +2,8 @@
 //! panics as errors, and reads that threads can share.
 
 mod footer;
+pub(crate) mod header;
+pub(crate) mod pages;
 
 use std::cell::Cell;
 use std::fs::File;

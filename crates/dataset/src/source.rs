@@ -6,7 +6,7 @@ pub(crate) mod kind;
 use std::path::Path;
 use std::sync::Arc;
 
-use parquet::file::metadata::ParquetMetaData;
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 use parquet::file::reader::Length;
 use parquet::schema::printer::print_schema;
 use xxhash_rust::xxh3::Xxh3Default;
@@ -29,6 +29,8 @@ pub struct RowGroup {
     pub text_bytes: u64,
     /// The uncompressed size in bytes of all its column chunks.
     pub total_bytes: u64,
+    /// The size in bytes of all its column chunks as they are stored.
+    pub stored_bytes: u64,
 }
 
 /// What the footer of an input file says.
@@ -161,19 +163,26 @@ fn row_groups(
     groups
         .map(|(index, group)| {
             let chunk = group.columns().get(leaf);
+            let sum = |size: fn(&ColumnChunkMetaData) -> i64| {
+                group.columns().iter().try_fold(0_u64, |sum, chunk| {
+                    sum.checked_add(u64::try_from(size(chunk)).ok()?)
+                })
+            };
             let sizes = (
                 u64::try_from(group.num_rows()),
                 chunk.map(|chunk| u64::try_from(chunk.uncompressed_size())),
-                group.columns().iter().try_fold(0_u64, |sum, chunk| {
-                    sum.checked_add(u64::try_from(chunk.uncompressed_size()).ok()?)
-                }),
+                sum(ColumnChunkMetaData::uncompressed_size),
+                sum(ColumnChunkMetaData::compressed_size),
             );
             match sizes {
-                (Ok(rows), Some(Ok(text_bytes)), Some(total_bytes)) => Ok(RowGroup {
-                    rows,
-                    text_bytes,
-                    total_bytes,
-                }),
+                (Ok(rows), Some(Ok(text_bytes)), Some(total_bytes), Some(stored_bytes)) => {
+                    Ok(RowGroup {
+                        rows,
+                        text_bytes,
+                        total_bytes,
+                        stored_bytes,
+                    })
+                }
                 _ => Err(Error::Parquet {
                     path: path.to_path_buf(),
                     place: format!("row group {index}"),

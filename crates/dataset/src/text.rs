@@ -9,13 +9,14 @@ use records::settings::OnBadText;
 
 use crate::column::leaf::{Chunk, Leaf, Pace};
 use crate::error::Error;
+use crate::open::header::PageHeader;
 use crate::source::{Source, find};
 
 /// Reads the text column of some row groups of a file.
 ///
 /// Values are slices of the decoded pages, not copies, whatever the column's type in Arrow: string,
 /// large string, view, dictionary and binary give equal results, and no row group is too large for
-/// an offset. Memory: a batch, the page that is being decoded, and the chunk's dictionary.
+/// an offset. Memory: [`TextReader::need`], and 1 MiB that is read ahead.
 pub struct TextReader {
     leaf: Leaf,
     row_groups: Range<usize>,
@@ -23,6 +24,23 @@ pub struct TextReader {
     pace: Pace,
     next_row: u64,
     values: Vec<Option<Bytes>>,
+    /// The pages that the batch points into, in bytes.
+    held: u64,
+}
+
+/// What the next batch takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Need {
+    /// Memory that the reader and the batch take at the most, in bytes.
+    pub bytes: u64,
+    /// The row in the file at which the page begins that takes it.
+    pub row: u64,
+    /// The row group.
+    pub row_group: usize,
+    /// The rows of the page; none where it is one that was begun.
+    pub rows: u64,
+    /// The size of the page, without compression: the length of its texts and a few bytes a row.
+    pub page_bytes: u64,
 }
 
 /// The text of some consecutive rows of one row group.
@@ -36,8 +54,8 @@ pub struct TextBatch<'a> {
 
 impl TextReader {
     /// Opens the text of a range of row groups of a file. A batch has at most 4096 rows of one row
-    /// group, and ends when it has `batch_bytes` bytes of text; it is larger by at most 64 values, and
-    /// by less than as much again where the values before were as long.
+    /// group, and ends when it has `batch_bytes` bytes of text or when the next page would bring the
+    /// pages that it points into beyond that; so it is larger only by values of one page.
     ///
     /// # Errors
     ///
@@ -74,7 +92,49 @@ impl TextReader {
             row_groups,
             chunk: None,
             values: Vec::new(),
+            held: 0,
         })
+    }
+
+    /// What the next batch takes, found in the headers of its pages before memory is taken for them;
+    /// none after the last row. Gives back the last batch. Where this is more than there is, the reader
+    /// is to be dropped.
+    ///
+    /// # Errors
+    ///
+    /// As [`TextReader::next_batch`].
+    pub fn need(&mut self) -> Result<Option<Need>, Error> {
+        self.values.clear();
+        if !self.begin_chunk()? {
+            return Ok(None);
+        }
+        let Some(chunk) = &self.chunk else {
+            return Ok(None);
+        };
+        let mut need = Need {
+            bytes: self.pace.batch_bytes(),
+            row: self.next_row,
+            row_group: chunk.row_group(),
+            rows: 0,
+            page_bytes: 0,
+        };
+        if chunk.left_in_page() > 0 {
+            let page = chunk.pages().current();
+            need.bytes = need.bytes.max(chunk.pages().dictionary_bytes());
+            need.page_bytes = page.map_or(0, |page| page.uncompressed);
+            need.bytes = need.bytes.saturating_add(need.page_bytes);
+        } else if let Some(upcoming) = self.leaf.upcoming(chunk)? {
+            let reading = chunk.pages().bytes_to_read(&upcoming);
+            need.rows = upcoming.data.values;
+            need.page_bytes = upcoming.data.uncompressed;
+            // No value is longer than its page; what is put together anew adds to the batch.
+            let copied = match upcoming.data.copies_values() {
+                true => self.pace.batch_bytes() + need.page_bytes,
+                false => 0,
+            };
+            need.bytes = need.bytes.max(reading.saturating_add(copied));
+        }
+        Ok(Some(need))
     }
 
     /// The next batch; none after the last row. After an error the reader is of no more use.
@@ -85,29 +145,85 @@ impl TextReader {
     /// than its row group, I/O; naming the row group and the column.
     pub fn next_batch(&mut self) -> Result<Option<TextBatch<'_>>, Error> {
         self.values.clear();
-        loop {
-            if let Some(chunk) = self.chunk.as_mut().filter(|chunk| chunk.left > 0) {
-                self.pace.begin();
-                while let Some(rows) = self.pace.next().filter(|_| chunk.left > 0) {
-                    let (before, mut bytes) = (self.values.len(), 0);
-                    let values = &mut self.values;
-                    self.leaf.read(chunk, rows, |value| {
-                        let value = value.map(Bytes::from_owner);
-                        bytes += value.as_ref().map_or(0, |value| value.len() as u64);
-                        values.push(value);
-                        Ok(())
-                    })?;
-                    self.pace.learn(values.len() - before, bytes);
-                }
-                let first_row = self.next_row;
-                self.next_row += self.values.len() as u64;
-                let values = self.values.as_slice();
-                return Ok(Some(TextBatch { first_row, values }));
-            }
+        if !self.begin_chunk()? {
+            return Ok(None);
+        }
+        self.pace.begin();
+        while let Some(rows) = self.next_step()? {
+            let Some(chunk) = &mut self.chunk else { break };
+            let (before, mut bytes) = (self.values.len(), 0);
+            let values = &mut self.values;
+            self.leaf.read(chunk, rows, |value| {
+                let value = value.map(Bytes::from_owner);
+                bytes += value.as_ref().map_or(0, |value| value.len() as u64);
+                values.push(value);
+                Ok(())
+            })?;
+            self.pace.learn(values.len() - before, bytes);
+        }
+        let first_row = self.next_row;
+        self.next_row += self.values.len() as u64;
+        let values = self.values.as_slice();
+        Ok(Some(TextBatch { first_row, values }))
+    }
+
+    /// Goes to the next row group that has rows left; false after the last.
+    fn begin_chunk(&mut self) -> Result<bool, Error> {
+        while self.chunk.as_ref().is_none_or(|chunk| chunk.left == 0) {
+            // The chunk before is given back first.
+            self.chunk = None;
             let Some(row_group) = self.row_groups.next() else {
-                return Ok(None);
+                return Ok(false);
             };
             self.chunk = Some(self.leaf.chunk(row_group)?);
+        }
+        Ok(true)
+    }
+
+    /// How many rows to read next, all of one page; none where the batch ends.
+    fn next_step(&mut self) -> Result<Option<usize>, Error> {
+        let (Some(chunk), Some(rows)) = (&self.chunk, self.pace.next()) else {
+            return Ok(None);
+        };
+        if chunk.left == 0 {
+            return Ok(None);
+        }
+        let in_page = chunk.left_in_page();
+        if in_page > 0 {
+            if self.pace.is_empty() {
+                let page = chunk.pages().current();
+                self.held = page.map_or(0, |page| page.uncompressed);
+            }
+            let rows = self.rows_of_page(chunk.pages().current(), rows);
+            return Ok(Some(rows.min(in_page)));
+        }
+        // A chunk that ends too early is an error of the reading itself.
+        let Some(upcoming) = self.leaf.upcoming(chunk)? else {
+            return Ok(Some(rows));
+        };
+        if self.pace.is_empty() {
+            self.held = 0;
+        } else {
+            let reading = chunk.pages().bytes_to_read(&upcoming);
+            if self.held.saturating_add(reading) > self.pace.batch_bytes() {
+                return Ok(None);
+            }
+        }
+        self.held = self.held.saturating_add(upcoming.data.uncompressed);
+        let in_page = usize::try_from(upcoming.data.values).unwrap_or(usize::MAX);
+        let rows = self.rows_of_page(Some(upcoming.data), rows);
+        Ok(Some(rows.min(in_page)))
+    }
+
+    /// Fewer rows where each value is put together anew, and can be as long as the page.
+    fn rows_of_page(&self, page: Option<PageHeader>, rows: usize) -> usize {
+        match page {
+            Some(page) if page.copies_values() => {
+                let fitting = self.pace.batch_bytes() / page.uncompressed.max(1);
+                rows.min(usize::try_from(fitting).unwrap_or(usize::MAX))
+                    .max(1)
+            }
+            _ => rows,
         }
     }
 }

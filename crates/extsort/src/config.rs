@@ -30,6 +30,8 @@ pub struct Config {
     pub folder: PathBuf,
     /// The most memory that the sort may hold, in bytes; at least [`Config::minimum_memory_bytes`].
     pub memory_bytes: u64,
+    /// The most files that the sort may have open, 3 or more; beyond 64 there is no use for them.
+    pub open_files: usize,
     /// The threads that sort the buffer, 1 or more. Merging takes the caller's thread.
     pub threads: usize,
     /// W, the words of a record: 1 to [`MAX_RECORD_WORDS`].
@@ -58,6 +60,14 @@ impl Config {
             MAX_KEY_WORDS.min(self.record_words),
         )?;
         in_range("threads", self.threads, usize::MAX)?;
+        if self.open_files < 3 {
+            return Err(Error::Setting {
+                name: "open_files",
+                least: 3,
+                most: usize::MAX,
+                found: self.open_files,
+            });
+        }
         let minimum_bytes = Self::minimum_memory_bytes(self.record_words);
         if self.memory_bytes < minimum_bytes {
             return Err(Error::Budget {
@@ -125,7 +135,10 @@ impl Tuning {
         Self {
             buffer_records,
             block_records: (block_bytes - HEADER_BYTES) / record_bytes,
-            fan_in: (buffer_bytes / block_bytes).clamp(2, MAX_FAN_IN),
+            fan_in: (buffer_bytes / block_bytes).clamp(
+                2,
+                MAX_FAN_IN.min(config.open_files.saturating_sub(1)).max(2),
+            ),
             run_limit: RUN_LIMIT,
         }
     }

@@ -17,6 +17,7 @@ fn config(folder: &Path, record_words: usize, key_words: usize) -> Config {
     Config {
         folder: folder.to_path_buf(),
         memory_bytes: Config::minimum_memory_bytes(record_words),
+        open_files: 64,
         threads: 1,
         record_words,
         key_words,

@@ -31,22 +31,6 @@ pub enum Error {
         /// Why, and what to do.
         what: String,
     },
-    /// Two folders of the pipeline overlap.
-    #[error(
-        "{first_name} {} and {second_name} {} overlap; name folders that lie apart, or the run \
-         would read or remove its own files",
-        first.display(), second.display()
-    )]
-    Overlap {
-        /// What the first is, such as `the output folder`.
-        first_name: &'static str,
-        /// Its path, symlinks resolved.
-        first: PathBuf,
-        /// What the second is.
-        second_name: &'static str,
-        /// Its path, symlinks resolved.
-        second: PathBuf,
-    },
     /// An input file is not what it was when it was signed.
     #[error(
         "{} changed since `sign` read it; run `neardup run` to sign it again",
@@ -55,6 +39,18 @@ pub enum Error {
     Changed {
         /// The file.
         path: PathBuf,
+    },
+    /// The budget does not hold one thread.
+    #[error(
+        "a memory budget of {budget_bytes} bytes is too small for `filter`; set run.memory = \
+         \"{}MiB\" or more",
+        needed_bytes.div_ceil(1 << 20)
+    )]
+    Memory {
+        /// The budget.
+        budget_bytes: u64,
+        /// What would do.
+        needed_bytes: u64,
     },
     /// The kept and dropped rows do not sum up to the rows read.
     #[error(
@@ -80,7 +76,7 @@ impl Error {
             Error::Work(error) => error.refused(),
             Error::Table(error) => error.refused(),
             Error::Records { .. } | Error::Count { .. } => false,
-            Error::Output { .. } | Error::Overlap { .. } | Error::Changed { .. } => true,
+            Error::Output { .. } | Error::Changed { .. } | Error::Memory { .. } => true,
         }
     }
 

@@ -4,10 +4,10 @@
 //! The new output is made in a folder beside the target and takes its place whole at the end: on
 //! any failure the old output is as it was. How a file is written is `dataset::rewrite`'s matter.
 
+mod budget;
 mod decisions;
 mod error;
 mod folder;
-mod overlap;
 
 pub use error::Error;
 
@@ -26,8 +26,6 @@ use crate::folder::{Output, SUCCESS, Success, SuccessFile};
 
 /// The version of how files are written.
 const ALGORITHM: &str = "rewrite-1";
-/// The program itself, its libraries and thread stacks.
-const BASE_BYTES: u64 = 16 << 20;
 
 /// The stage, for the shell.
 pub const STAGE: Definition = Definition {
@@ -41,6 +39,10 @@ pub const STAGE: Definition = Definition {
     outdated,
     preflight: |pipeline, _| {
         preflight(pipeline).map_err(|error| Failure::new(error.refused(), error))
+    },
+    plan: |pipeline, facts, memory_bytes, threads| {
+        budget::plan(pipeline, facts, memory_bytes, threads)
+            .map_err(|error| Failure::new(error.refused(), error))
     },
     run: |pipeline, context| {
         run(pipeline, context).map_err(|error| Failure::new(error.refused(), error))
@@ -83,12 +85,11 @@ fn options(pipeline: &Pipeline, threads: usize, memory_bytes: u64) -> Options {
     }
 }
 
-/// Refuses folders that overlap, an output folder that is somebody else's, and input files that
+/// Refuses an output folder that is somebody else's, and input files that
 /// cannot be written again as the settings ask, before any stage runs.
 fn preflight(pipeline: &Pipeline) -> Result<(), Error> {
     Output::new(&pipeline.filter.output)?.check()?;
     let listing = dataset::list(&pipeline.input.paths)?;
-    overlap::check(pipeline, &listing.files)?;
     let options = options(pipeline, 1, 0);
     for listed in &listing.files {
         let source = dataset::inspect(listed, &pipeline.input.text)?;
@@ -168,7 +169,6 @@ impl Before {
 /// Opens the input files again, and refuses one that changed.
 fn open_sources(pipeline: &Pipeline, inputs: &[InputFile]) -> Result<Vec<Source>, Error> {
     let listing = dataset::list(&pipeline.input.paths)?;
-    overlap::check(pipeline, &listing.files)?;
     let mut sources = Vec::with_capacity(inputs.len());
     for (input, listed) in inputs.iter().zip(&listing.files) {
         let source = dataset::inspect(listed, &pipeline.input.text)?;
@@ -221,8 +221,11 @@ fn write(
     }
     let rows: u64 = before.inputs.iter().map(|input| input.rows).sum();
     context.progress.start(rows.max(1));
-    let memory_bytes = context.memory_bytes.saturating_sub(BASE_BYTES);
-    let options = options(pipeline, context.threads, memory_bytes);
+    let memory_bytes = context.memory_bytes.saturating_sub(workdir::BASE_BYTES);
+    let groups = before.sources.iter().flat_map(|source| &source.row_groups);
+    let largest = groups.map(|group| group.stored_bytes).max().unwrap_or(0);
+    let threads = budget::threads(largest, context.memory_bytes, context.threads);
+    let options = options(pipeline, threads, memory_bytes);
     let written = rewrite(&jobs, &options, &|rows| context.progress.add(rows), &|| {
         false
     })?;

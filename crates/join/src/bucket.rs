@@ -8,6 +8,8 @@
 
 use records::pods::Edge;
 
+use crate::slot::{self, Slot};
+
 /// What decides an edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rule {
@@ -35,22 +37,23 @@ pub(crate) struct Counts {
 
 /// Joins one bucket after the other. Holds the signatures of the anchors of the present one and
 /// nothing that grows with its size.
-pub(crate) struct Bucket {
+pub(crate) struct Bucket<S> {
     rule: Rule,
     limit: usize,
     anchors: Vec<Anchor>,
-    slots: Vec<u32>,
+    slots: Vec<S>,
     size: u64,
     unverified: u64,
     pub(crate) counts: Counts,
 }
 
-impl Bucket {
-    /// Bytes of the anchors.
-    pub(crate) fn memory_bytes(anchors: u32, k: u32) -> u64 {
-        u64::from(anchors) * (4 * u64::from(k) + size_of::<Anchor>() as u64)
-    }
+/// Bytes of the anchors of a bucket.
+pub(crate) fn memory_bytes(anchors: u32, k: u32, bits: u32) -> u64 {
+    let slots = u64::from(k) * u64::from(bits) / 8;
+    u64::from(anchors) * (slots + size_of::<Anchor>() as u64)
+}
 
+impl<S: Slot> Bucket<S> {
     pub(crate) fn new(rule: Rule, anchors: u32) -> Self {
         Self {
             rule,
@@ -73,7 +76,7 @@ impl Bucket {
     }
 
     /// Adds the next document of the bucket, with its signature unless nothing is compared.
-    pub(crate) fn add(&mut self, doc: u64, slots: &[u32], mut edge: impl FnMut(Edge)) {
+    pub(crate) fn add(&mut self, doc: u64, slots: &[S], mut edge: impl FnMut(Edge)) {
         self.size += 1;
         // The component that the document is in so far, as an anchor's number.
         let mut component: Option<usize> = None;
@@ -107,13 +110,13 @@ impl Bucket {
     }
 
     /// The matches of a document with anchor `i`, if the pair verifies.
-    fn compare(&mut self, i: usize, slots: &[u32]) -> Option<u64> {
+    fn compare(&mut self, i: usize, slots: &[S]) -> Option<u64> {
         self.counts.compared += 1;
         let matches = match self.rule {
             Rule::All => Edge::NOT_COMPARED,
             Rule::MinMatches(least) => {
                 let anchor = &self.slots[i * slots.len()..(i + 1) * slots.len()];
-                let matches = sketch::matches(anchor, slots);
+                let matches = slot::matches(anchor, slots);
                 if matches < least {
                     return None;
                 }
@@ -139,7 +142,7 @@ fn find(anchors: &mut [Anchor], mut i: usize) -> usize {
 mod tests {
     use super::*;
 
-    fn join(anchors: u32, least: u32, bucket: &[(u64, [u32; 4])]) -> (Vec<Edge>, Bucket) {
+    fn join(anchors: u32, least: u32, bucket: &[(u64, [u32; 4])]) -> (Vec<Edge>, Bucket<u32>) {
         let mut joiner = Bucket::new(Rule::MinMatches(least), anchors);
         let mut edges = Vec::new();
         for (doc, slots) in bucket {
@@ -201,7 +204,7 @@ mod tests {
 
     #[test]
     fn without_verification_a_bucket_is_a_star() {
-        let mut joiner = Bucket::new(Rule::All, 256);
+        let mut joiner = Bucket::<u8>::new(Rule::All, 256);
         let mut edges = Vec::new();
         for doc in [3, 5, 8] {
             joiner.add(doc, &[], |edge| edges.push(edge));

@@ -1,7 +1,5 @@
 //! What can stop `join`.
 
-use std::path::{Path, PathBuf};
-
 /// An error of the stage; each carries path, place and remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -14,14 +12,6 @@ pub enum Error {
     /// A sort failed.
     #[error(transparent)]
     Sort(#[from] extsort::Error),
-    /// A record file failed.
-    #[error("cannot use {}: {source}", path.display())]
-    Records {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        source: records::file::FileError,
-    },
     /// A bucket names a document that has no signature.
     #[error(
         "document {doc} is in a bucket but has no signature; run `neardup band --force` to make \
@@ -55,15 +45,8 @@ impl Error {
         match self {
             Error::Work(error) => error.refused(),
             Error::Table(error) => error.refused(),
-            Error::Sort(_) | Error::Records { .. } => false,
+            Error::Sort(_) => false,
             Error::NoSignature { .. } | Error::Memory { .. } => true,
-        }
-    }
-
-    pub(crate) fn records(path: &Path) -> impl Fn(records::file::FileError) -> Error + '_ {
-        |source| Error::Records {
-            path: path.to_owned(),
-            source,
         }
     }
 }

@@ -10,10 +10,12 @@
 //! of a bucket's anchors, and sort buffers.
 
 mod bucket;
+mod budget;
 mod cut;
 mod error;
 mod partition;
 mod resident;
+mod slot;
 mod travel;
 
 pub use error::Error;
@@ -31,16 +33,14 @@ use tables::signatures::Columns;
 use workdir::{Context, Definition, Failure, Outcome, Receipt};
 
 use crate::bucket::{Bucket, Counts, Rule};
+use crate::budget::{Budget, Signatures};
 use crate::cut::Cut;
 use crate::partition::Postings;
+use crate::slot::Slot;
 
 /// The version of what this stage makes of its buckets.
 const ALGORITHM: &str = "anchors-1";
 
-/// The program itself, its libraries and thread stacks, and a batch of signatures.
-const BASE_BYTES: u64 = 16 << 20;
-/// The least for sorting edges, and as much for each sort of signatures that travel.
-const SORT_BYTES: u64 = 6 << 20;
 /// Edges that a thread gathers before it passes them on.
 const EDGE_BATCH: usize = 4096;
 
@@ -55,6 +55,10 @@ pub const STAGE: Definition = Definition {
     },
     outdated: Definition::never_outdated,
     preflight: Definition::always_ready,
+    plan: |pipeline, facts, memory_bytes, threads| {
+        budget::plan(pipeline, facts, memory_bytes, threads)
+            .map_err(|error| Failure::new(error.refused(), error))
+    },
     run: |pipeline, context| {
         run(pipeline, context).map_err(|error| Failure::new(error.refused(), error))
     },
@@ -65,6 +69,7 @@ struct Before<'a> {
     pipeline: &'a Pipeline,
     context: &'a Context<'a>,
     sign: Receipt,
+    band: Receipt,
     inputs: Vec<InputFile>,
     documents: u64,
 }
@@ -78,7 +83,7 @@ impl<'a> Before<'a> {
                 workdir::Error::damaged(&work.receipt(stage), stage, "it is missing")
             })
         };
-        let sign: Receipt = take(Stage::Sign)?;
+        let (sign, band): (Receipt, Receipt) = (take(Stage::Sign)?, take(Stage::Band)?);
         // Record files are checked block by block as they are read; tables are checked here.
         let reads_signatures = pipeline.join.verify == Verify::Estimate;
         sign.verify(work, context.threads, |name| {
@@ -92,6 +97,7 @@ impl<'a> Before<'a> {
             pipeline,
             context,
             sign,
+            band,
             inputs,
             documents,
         })
@@ -120,15 +126,13 @@ impl<'a> Before<'a> {
     fn rule(&self) -> Rule {
         let join = &self.pipeline.join;
         match join.verify {
-            Verify::Estimate => {
-                Rule::MinMatches(sketch::min_matches(self.pipeline.sign.k, join.threshold))
-            }
+            Verify::Estimate => Rule::MinMatches(sketch::min_matches_of_bits(
+                self.pipeline.sign.k,
+                join.bits,
+                join.threshold,
+            )),
             Verify::None => Rule::All,
         }
-    }
-
-    fn bucket(&self) -> Bucket {
-        Bucket::new(self.rule(), self.pipeline.join.anchors)
     }
 }
 
@@ -168,6 +172,14 @@ impl Edges {
 /// # Errors
 /// When upstream files are not those of this run, the budget is too small, or the disk fails.
 pub fn run(pipeline: &Pipeline, context: &Context<'_>) -> Result<Outcome, Error> {
+    match pipeline.join.bits {
+        8 => run_with::<u8>(pipeline, context),
+        16 => run_with::<u16>(pipeline, context),
+        _ => run_with::<u32>(pipeline, context),
+    }
+}
+
+fn run_with<S: Slot>(pipeline: &Pipeline, context: &Context<'_>) -> Result<Outcome, Error> {
     let work = context.work;
     let before = Before::open(pipeline, context)?;
     let scratch = work.scratch(Stage::Join)?;
@@ -175,21 +187,24 @@ pub fn run(pipeline: &Pipeline, context: &Context<'_>) -> Result<Outcome, Error>
     let passes = 1 + u64::from(pipeline.join.verify == Verify::Estimate);
     context.progress.start((passes * postings).max(1));
 
-    let plan = Plan::new(&before, &shared)?;
+    let (memory_bytes, threads) = (context.memory_bytes, context.threads);
+    let documents = before.documents;
+    let budget = Budget::new(pipeline, documents, shared.count, memory_bytes, threads)?;
     let edges = Edges(Mutex::new(Sorter::new(Config {
         folder: scratch.clone(),
-        memory_bytes: plan.edge_bytes,
+        memory_bytes: budget.edge_bytes,
+        open_files: context.sort_files(3),
         threads: context.threads,
         record_words: 3,
         key_words: 2,
     })?));
-    let joined = match plan.signatures {
-        Signatures::Unused => resident::join(&before, &plan, None, &edges)?,
+    let joined = match budget.signatures {
+        Signatures::Unused => resident::join::<S>(&before, &budget, None, &edges)?,
         Signatures::Resident => {
-            let store = resident::load(&before, &shared.docs, shared.count)?;
-            resident::join(&before, &plan, Some((&shared.docs, &store)), &edges)?
+            let store = resident::load::<S>(&before, &shared.docs, shared.count)?;
+            resident::join(&before, &budget, Some((&shared.docs, &store)), &edges)?
         }
-        Signatures::Travel => travel::join(&before, &plan, &scratch, &edges)?,
+        Signatures::Travel => travel::join::<S>(&before, &budget, &scratch, &edges)?,
     };
 
     let mut outcome = Outcome::default();
@@ -203,7 +218,7 @@ pub fn run(pipeline: &Pipeline, context: &Context<'_>) -> Result<Outcome, Error>
     outcome.count("largest_cut_buckets", joined.cut.json());
     outcome.count(
         "signatures_resident",
-        plan.signatures == Signatures::Resident,
+        budget.signatures == Signatures::Resident,
     );
     if joined.cut.unverified > 0 {
         outcome.warnings.push(format!(
@@ -226,7 +241,7 @@ fn documents_in_buckets(before: &Before<'_>) -> Result<(Shared, u64), Error> {
     let mut docs = DocSet::new(before.documents);
     let mut postings = 0;
     for band in 0..before.pipeline.band.bands {
-        let mut reader = Postings::open(before.context, band)?;
+        let mut reader = Postings::open(before, band)?;
         while let Some(posting) = reader.next()? {
             postings += 1;
             if !docs.insert(posting.doc) {
@@ -236,65 +251,6 @@ fn documents_in_buckets(before: &Before<'_>) -> Result<(Shared, u64), Error> {
     }
     let count = docs.index();
     Ok((Shared { docs, count }, postings))
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Signatures {
-    Unused,
-    Resident,
-    Travel,
-}
-
-/// How the budget is shared out.
-struct Plan {
-    signatures: Signatures,
-    edge_bytes: u64,
-    /// For each of the two sorts of signatures that travel.
-    travel_bytes: u64,
-    threads: usize,
-}
-
-impl Plan {
-    fn new(before: &Before<'_>, shared: &Shared) -> Result<Self, Error> {
-        let (k, join) = (before.pipeline.sign.k, &before.pipeline.join);
-        let budget = before.context.memory_bytes;
-        let bucket = Bucket::memory_bytes(join.anchors, k);
-        let fixed = BASE_BYTES + DocSet::memory_bytes(before.documents) + bucket;
-        let needed = fixed + 3 * SORT_BYTES;
-        let Some(left) = budget
-            .checked_sub(fixed)
-            .filter(|left| *left >= 3 * SORT_BYTES)
-        else {
-            return Err(Error::Memory {
-                budget_bytes: budget,
-                documents: before.documents,
-                anchors: join.anchors,
-                needed_bytes: needed,
-            });
-        };
-        let store = shared.count * 4 * u64::from(k);
-        let signatures = match join.verify {
-            Verify::None => Signatures::Unused,
-            Verify::Estimate if store + SORT_BYTES <= left => Signatures::Resident,
-            Verify::Estimate => Signatures::Travel,
-        };
-        let spare = match signatures {
-            Signatures::Unused => left,
-            Signatures::Resident => left - store,
-            Signatures::Travel => left / 3,
-        };
-        // Each further thread holds the anchors of a bucket of its own.
-        let threads = 1
-            + (spare.saturating_sub(SORT_BYTES) / bucket.max(1))
-                .min(before.context.threads as u64 - 1);
-        let edge_bytes = spare - (threads - 1) * bucket;
-        Ok(Self {
-            signatures,
-            edge_bytes,
-            travel_bytes: left / 3,
-            threads: threads as usize,
-        })
-    }
 }
 
 fn write_edges(before: &Before<'_>, sorter: Sorter, outcome: &mut Outcome) -> Result<(), Error> {
@@ -331,10 +287,10 @@ fn write_edges(before: &Before<'_>, sorter: Sorter, outcome: &mut Outcome) -> Re
 }
 
 /// Feeds the documents of a band to its buckets.
-struct BandJoin<'a> {
+struct BandJoin<'a, S> {
     band: u32,
     anchors: u64,
-    bucket: Bucket,
+    bucket: Bucket<S>,
     /// Key and first document of the open bucket.
     open: Option<(u64, u64)>,
     batch: Vec<Edge>,
@@ -342,12 +298,12 @@ struct BandJoin<'a> {
     cut: Cut,
 }
 
-impl<'a> BandJoin<'a> {
+impl<'a, S: Slot> BandJoin<'a, S> {
     fn new(before: &Before<'_>, band: u32, edges: &'a Edges) -> Self {
         Self {
             band,
             anchors: before.pipeline.join.anchors.into(),
-            bucket: before.bucket(),
+            bucket: Bucket::new(before.rule(), before.pipeline.join.anchors),
             open: None,
             batch: Vec::with_capacity(EDGE_BATCH),
             edges,
@@ -356,7 +312,7 @@ impl<'a> BandJoin<'a> {
     }
 
     /// Adds the next document, under `key`. Keys tell buckets apart and come in any order.
-    fn add(&mut self, key: u64, doc: u64, slots: &[u32]) -> Result<(), Error> {
+    fn add(&mut self, key: u64, doc: u64, slots: &[S]) -> Result<(), Error> {
         if self.open.is_none_or(|(open, _)| open != key) {
             self.close();
             self.open = Some((key, doc));
@@ -395,10 +351,16 @@ impl<'a> BandJoin<'a> {
 }
 
 /// The scratch folder's sorter for records of that width, sorted by their first two words.
-fn travel_sorter(scratch: &Path, words: usize, memory_bytes: u64) -> Result<Sorter, Error> {
+fn travel_sorter(
+    context: &Context<'_>,
+    scratch: &Path,
+    words: usize,
+    memory_bytes: u64,
+) -> Result<Sorter, Error> {
     Ok(Sorter::new(Config {
         folder: scratch.to_owned(),
         memory_bytes,
+        open_files: context.sort_files(3),
         threads: 1,
         record_words: words,
         key_words: 2,

@@ -4,11 +4,12 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::PathBuf;
 
+use records::Stage;
 use records::file::RecordReader;
 use records::pods::Posting;
-use workdir::{Context, Error as WorkError};
+use workdir::Error as WorkError;
 
-use crate::Error;
+use crate::{Before, Error};
 
 /// Reads a band's postings.
 pub(crate) struct Postings {
@@ -17,15 +18,14 @@ pub(crate) struct Postings {
 }
 
 impl Postings {
-    pub(crate) fn open(context: &Context<'_>, band: u32) -> Result<Self, Error> {
-        let path = context.work.postings(band);
-        let file = File::open(&path).map_err(WorkError::io("open", &path))?;
-        let reader = RecordReader::new(BufReader::with_capacity(256 << 10, file))
-            .map_err(Error::records(&path))?;
+    pub(crate) fn open(before: &Before<'_>, band: u32) -> Result<Self, Error> {
+        let path = before.context.work.postings(band);
+        let reader = before.band.open_records(&path)?;
         Ok(Self { path, reader })
     }
 
     pub(crate) fn next(&mut self) -> Result<Option<Posting>, Error> {
-        self.reader.next().map_err(Error::records(&self.path))
+        let fail = WorkError::record_file(&self.path, Stage::Band);
+        Ok(self.reader.next().map_err(fail)?)
     }
 }

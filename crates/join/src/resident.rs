@@ -5,24 +5,30 @@ use std::sync::{Mutex, PoisonError};
 
 use records::DocSet;
 
+use crate::budget::Budget;
 use crate::partition::Postings;
-use crate::{BandJoin, Before, Edges, Error, Joined, Plan};
+use crate::slot::Slot;
+use crate::{BandJoin, Before, Edges, Error, Joined};
 
-/// The slots of the documents that share a bucket, in document order.
-pub(crate) struct Store {
+/// The low bits of the slots of the documents that share a bucket, in document order.
+pub(crate) struct Store<S> {
     k: usize,
-    slots: Vec<u32>,
+    slots: Vec<S>,
 }
 
-impl Store {
-    fn get(&self, rank: u64) -> Option<&[u32]> {
+impl<S> Store<S> {
+    fn get(&self, rank: u64) -> Option<&[S]> {
         let begin = rank as usize * self.k;
         self.slots.get(begin..begin + self.k)
     }
 }
 
 /// Reads the signatures of the `count` members of `docs`.
-pub(crate) fn load(before: &Before<'_>, docs: &DocSet, count: u64) -> Result<Store, Error> {
+pub(crate) fn load<S: Slot>(
+    before: &Before<'_>,
+    docs: &DocSet,
+    count: u64,
+) -> Result<Store<S>, Error> {
     let k = before.pipeline.sign.k as usize;
     let mut slots = Vec::new();
     slots.reserve_exact(count as usize * k);
@@ -32,26 +38,26 @@ pub(crate) fn load(before: &Before<'_>, docs: &DocSet, count: u64) -> Result<Sto
             let doc = first + i as u64;
             if docs.contains(doc) {
                 let signature = batch.slots(i)?.ok_or(Error::NoSignature { doc })?;
-                slots.extend_from_slice(signature);
+                slots.extend(signature.iter().map(|&slot| S::of(slot)));
             }
         }
     }
     Ok(Store { k, slots })
 }
 
-/// Joins all bands, as many at once as the plan has threads. Without `signatures`, nothing is
+/// Joins all bands, as many at once as the budget has threads. Without `signatures`, nothing is
 /// compared.
-pub(crate) fn join(
+pub(crate) fn join<S: Slot>(
     before: &Before<'_>,
-    plan: &Plan,
-    signatures: Option<(&DocSet, &Store)>,
+    budget: &Budget,
+    signatures: Option<(&DocSet, &Store<S>)>,
     edges: &Edges,
 ) -> Result<Joined, Error> {
     let bands = before.pipeline.band.bands;
     let next = AtomicU32::new(0);
     let results: Mutex<Vec<Result<Joined, Error>>> = Mutex::default();
     std::thread::scope(|scope| {
-        for _ in 0..plan.threads {
+        for _ in 0..budget.threads {
             scope.spawn(|| {
                 loop {
                     let band = next.fetch_add(1, Ordering::Relaxed);
@@ -75,14 +81,14 @@ pub(crate) fn join(
     Ok(joined)
 }
 
-fn join_band(
+fn join_band<S: Slot>(
     before: &Before<'_>,
     band: u32,
-    signatures: Option<(&DocSet, &Store)>,
+    signatures: Option<(&DocSet, &Store<S>)>,
     edges: &Edges,
 ) -> Result<Joined, Error> {
-    let mut postings = Postings::open(before.context, band)?;
-    let mut join = BandJoin::new(before, band, edges);
+    let mut postings = Postings::open(before, band)?;
+    let mut join = BandJoin::<S>::new(before, band, edges);
     let mut done = 0;
     while let Some(posting) = postings.next()? {
         let doc = posting.doc;

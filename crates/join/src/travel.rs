@@ -7,33 +7,35 @@ use std::path::Path;
 
 use records::pods::Posting;
 
+use crate::budget::Budget;
 use crate::partition::Postings;
-use crate::{BandJoin, Before, Edges, Error, Joined, Plan, travel_sorter};
+use crate::slot::{Slot, pack, unpack, words};
+use crate::{BandJoin, Before, Edges, Error, Joined, travel_sorter};
 
 /// Joins all bands, one after the other.
-pub(crate) fn join(
+pub(crate) fn join<S: Slot>(
     before: &Before<'_>,
-    plan: &Plan,
+    budget: &Budget,
     scratch: &Path,
     edges: &Edges,
 ) -> Result<Joined, Error> {
     let mut joined = Joined::default();
     for band in 0..before.pipeline.band.bands {
-        joined.merge(join_band(before, plan, band, scratch, edges)?);
+        joined.merge(join_band::<S>(before, budget, band, scratch, edges)?);
     }
     Ok(joined)
 }
 
-fn join_band(
+fn join_band<S: Slot>(
     before: &Before<'_>,
-    plan: &Plan,
+    budget: &Budget,
     band: u32,
     scratch: &Path,
     edges: &Edges,
 ) -> Result<Joined, Error> {
     let k = before.pipeline.sign.k as usize;
-    let mut by_doc = travel_sorter(scratch, 2, plan.travel_bytes)?;
-    let mut postings = Postings::open(before.context, band)?;
+    let mut by_doc = travel_sorter(before.context, scratch, 2, budget.travel_bytes)?;
+    let mut postings = Postings::open(before, band)?;
     while let Some(Posting { key, doc }) = postings.next()? {
         by_doc.push(&[doc, key])?;
     }
@@ -43,8 +45,8 @@ fn join_band(
     }
     before.context.progress.add(count);
 
-    let words = 2 + k.div_ceil(2);
-    let mut by_key = travel_sorter(scratch, words, plan.travel_bytes)?;
+    let words = 2 + words::<S>(k);
+    let mut by_key = travel_sorter(before.context, scratch, words, budget.travel_bytes)?;
     let mut wanted = by_doc.finish()?;
     let mut record = vec![0u64; words];
     let mut next = head(wanted.next()?);
@@ -58,7 +60,7 @@ fn join_band(
                 .ok_or(Error::NoSignature { doc })?;
             record[0] = key;
             record[1] = doc;
-            pack(slots, &mut record[2..]);
+            pack::<S>(slots, &mut record[2..]);
             by_key.push(&record)?;
             next = head(wanted.next()?);
         }
@@ -71,12 +73,10 @@ fn join_band(
     }
     drop(wanted);
 
-    let mut join = BandJoin::new(before, band, edges);
+    let mut join = BandJoin::<S>::new(before, band, edges);
     let mut sorted = by_key.finish()?;
-    let mut slots = vec![0u32; k];
     while let Some(record) = sorted.next()? {
-        unpack(&record[2..], &mut slots);
-        join.add(record[0], record[1], &slots)?;
+        join.add(record[0], record[1], unpack(&record[2..], k))?;
     }
     before.context.progress.add(count);
     join.finish()
@@ -84,38 +84,4 @@ fn join_band(
 
 fn head(record: Option<&[u64]>) -> Option<(u64, u64)> {
     record.map(|record| (record[0], record[1]))
-}
-
-/// Two slots a word, the first in the low half.
-fn pack(slots: &[u32], words: &mut [u64]) {
-    for (word, pair) in words.iter_mut().zip(slots.chunks(2)) {
-        let high = pair.get(1).copied().unwrap_or(0);
-        *word = u64::from(pair[0]) | u64::from(high) << 32;
-    }
-}
-
-fn unpack(words: &[u64], slots: &mut [u32]) {
-    for (word, pair) in words.iter().zip(slots.chunks_mut(2)) {
-        pair[0] = *word as u32;
-        if let Some(high) = pair.get_mut(1) {
-            *high = (*word >> 32) as u32;
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn slots_survive_packing_for_odd_and_even_k() {
-        for k in [1usize, 2, 7, 128] {
-            let slots: Vec<u32> = (0..k as u32).map(|i| u32::MAX - 3 * i).collect();
-            let mut words = vec![0; k.div_ceil(2)];
-            pack(&slots, &mut words);
-            let mut back = vec![0; k];
-            unpack(&words, &mut back);
-            assert_eq!(back, slots);
-        }
-    }
 }

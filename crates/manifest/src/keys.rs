@@ -203,7 +203,7 @@ keys! {
         "How a candidate becomes an edge: by the share of equal slots, or always";
     THRESHOLD: Similarity = "join" "threshold", Similarity, Fallback::Toml("0.8"),
         "The least Jaccard similarity of an edge";
-    BITS: Listed = "join" "bits", Listed { now: &[32], later: &[1, 2, 4, 8, 16] }, Fallback::Toml("32"),
+    BITS: Listed = "join" "bits", Listed { now: &[8, 16, 32], later: &[1, 2, 4] }, Fallback::Toml("8"),
         "Bits of each slot that verification compares";
     ANCHORS: Integer<u32> = "join" "anchors", Integer::new(1, 65_536), Fallback::Toml("256"),
         "Documents at the head of a bucket that all others in it are compared with";

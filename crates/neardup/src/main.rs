@@ -38,6 +38,8 @@ struct Cli {
 enum Command {
     /// Run the stages whose outputs are not up to date
     Run(run::RunArgs),
+    /// Say what a run would do, why, and the memory and disk that it needs
+    Plan(cli::PipelineArgs),
     /// Stage 1: read the text and write a signature for every document
     Sign(StageArgs),
     /// Stage 2: group identical texts and sort the band keys
@@ -54,6 +56,12 @@ fn main() -> ExitCode {
     let (stage, args) = match Cli::parse().command {
         Command::Run(args) => {
             return match run::run(&args) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(problem) => problem.report(),
+            };
+        }
+        Command::Plan(args) => {
+            return match run::plan(&args) {
                 Ok(()) => ExitCode::SUCCESS,
                 Err(problem) => problem.report(),
             };

@@ -37,6 +37,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Problem> {
         return Err(Problem::new(Code::Usage, what));
     }
     let pipeline = cli::load(&args.pipeline)?;
+    cli::check_folders(&pipeline)?;
     let work = WorkDir::create(&pipeline.run.work)?;
     let _lock = Lock::take(&work.lock(), work.root())?;
     let links = cli::links(&DEFINITIONS, &pipeline, &work)?;
@@ -54,6 +55,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Problem> {
             (definition.preflight)(&pipeline, &work)?;
         }
     }
+    let survey = cli::survey(&pipeline, &links)?;
+    let steps = cli::steps(&DEFINITIONS, &links, must_run, &pipeline, &survey.facts)?;
+    cli::check_disk(&cli::disk(&steps), &pipeline, &work)?;
     let mut receipts = Vec::new();
     let mut ran = Vec::new();
     for link in links.iter().take_while(|link| link.expected.stage <= last) {
@@ -173,4 +177,24 @@ fn finish(
         ));
     }
     Ok(())
+}
+
+/// Says what a run would do and need, and does nothing.
+pub(crate) fn plan(args: &PipelineArgs) -> Result<(), Problem> {
+    let pipeline = cli::load(args)?;
+    cli::check_folders(&pipeline)?;
+    let work = WorkDir::at(&pipeline.run.work);
+    let links = cli::links(&DEFINITIONS, &pipeline, &work)?;
+    let must_run = |link: &Link| args.force || matches!(link.state, State::Stale(_));
+    for (definition, link) in DEFINITIONS.into_iter().zip(&links) {
+        if must_run(link) {
+            (definition.preflight)(&pipeline, &work)?;
+        }
+    }
+    let survey = cli::survey(&pipeline, &links)?;
+    let steps = cli::steps(&DEFINITIONS, &links, must_run, &pipeline, &survey.facts)?;
+    for line in cli::plan_lines(&survey, &steps, &pipeline, &work) {
+        println!("{line}");
+    }
+    cli::check_disk(&cli::disk(&steps), &pipeline, &work)
 }

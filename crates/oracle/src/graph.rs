@@ -41,20 +41,19 @@ pub fn candidates(signed: &[Option<Signed>], band: &Band, anchors: u32) -> BTree
 }
 
 /// The candidates that verify: all of them, where nothing is verified, else those with at least
-/// [`sketch::min_matches`] equal slots. What the stages store are forests within these that have
+/// [`sketch::min_matches_of_bits`] slots whose low bits are equal. What the stages store are forests within these that have
 /// the same components.
 ///
 /// # Panics
-/// As [`candidates`], and where `join.bits` is not 32.
+/// As [`candidates`].
 #[must_use]
 pub fn edges(signed: &[Option<Signed>], pipeline: &Pipeline) -> BTreeSet<(u64, u64)> {
     let join = &pipeline.join;
-    assert_eq!(join.bits, 32, "slots of 32 bits");
-    let least = sketch::min_matches(pipeline.sign.k, join.threshold);
+    let least = sketch::min_matches_of_bits(pipeline.sign.k, join.bits, join.threshold);
     let verifies = |(a, b): &(u64, u64)| match join.verify {
         Verify::None => true,
         Verify::Estimate => match (&signed[*a as usize], &signed[*b as usize]) {
-            (Some(a), Some(b)) => a.matches(b) >= least,
+            (Some(a), Some(b)) => a.low_matches(b, join.bits) >= least,
             _ => false,
         },
     };

@@ -13,8 +13,8 @@
 //!    id stands for all of them in the bands ([`representatives`]).
 //! 3. A bucket is the representatives that share the key of one band. Its candidates are the
 //!    pairs of which at least one is among its first `anchors` by id ([`candidates`]).
-//! 4. A candidate is an edge if at least [`sketch::min_matches`] slots are equal, or always where
-//!    nothing is verified ([`edges`]).
+//! 4. A candidate is an edge if at least [`sketch::min_matches_of_bits`] slots are equal in
+//!    their low `bits`, or always where nothing is verified ([`edges`]).
 //! 5. The clusters are the components of these edges and of an edge from each exact copy to its
 //!    representative, of two or more documents ([`components`]).
 //! 6. The best document of a cluster by the keep rule stays. Another is `exact` if its

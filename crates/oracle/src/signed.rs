@@ -24,6 +24,20 @@ impl Signed {
         self.text_hash == other.text_hash && self.normalised_bytes == other.normalised_bytes
     }
 
+    /// The number of slots whose low `bits` are equal.
+    ///
+    /// # Panics
+    /// Where the two signatures are not of one length.
+    #[must_use]
+    pub fn low_matches(&self, other: &Self, bits: u32) -> u32 {
+        assert_eq!(self.signature.len(), other.signature.len(), "one k for all");
+        let low = |slot: u32| u64::from(slot) % (1 << bits);
+        let pairs = self.signature.iter().zip(&other.signature);
+        pairs
+            .map(|(one, two)| u32::from(low(*one) == low(*two)))
+            .sum()
+    }
+
     /// The number of equal slots.
     ///
     /// # Panics

@@ -1,6 +1,6 @@
 //! The published hash: tokens, their rolling combination, the salt and the finaliser. See the crate's page.
 
-use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128};
+use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_seed, xxh3_128};
 
 /// "neardup" and the version of this hash.
 const SEED: u64 = 0x6e65_6172_6475_7001;
@@ -19,6 +19,11 @@ pub(crate) enum UnitCode {
 /// The hash of a token.
 pub(crate) fn token(bytes: &[u8]) -> u64 {
     xxh3_64_with_seed(bytes, SEED)
+}
+
+/// [`token`] of bytes that come in parts.
+pub(crate) fn token_in_parts() -> Xxh3 {
+    Xxh3::with_seed(SEED)
 }
 
 /// The hash of a normalised text.
@@ -76,23 +81,38 @@ impl Roller {
             return;
         }
         let tokens = hashes.len();
-        let first = &hashes[..tokens.min(self.n)];
-        let mut sum = first.iter().fold(0, |sum, token| enter(sum, *token));
         if self.is_short(tokens) {
+            let sum = hashes.iter().fold(0, |sum, token| enter(sum, *token));
             let salt = salt(self.unit, self.n as u64, tokens as u64);
             hashes.clear();
             hashes.push(mix(sum ^ salt));
             return;
         }
+        let shingles = self.roll_whole(hashes);
+        hashes.truncate(shingles);
+    }
+
+    /// Replaces the hashes of tokens by those of the whole shingles that they form, and returns how many these are.
+    /// The last n - 1 hashes, or all where there are fewer, stay those of tokens.
+    pub(crate) fn roll_whole(&self, hashes: &mut [u64]) -> usize {
+        let Some(last) = hashes.len().checked_sub(self.n) else {
+            return 0;
+        };
+        let first = &hashes[..self.n];
+        let mut sum = first.iter().fold(0, |sum, token| enter(sum, *token));
         // A shingle takes the place of its first token, which no later one needs.
-        let last = tokens - self.n;
         for i in 0..last {
             let change = hashes[i + self.n].wrapping_sub(hashes[i].wrapping_mul(self.leaving));
             hashes[i] = mix(sum ^ self.salt);
             sum = enter(sum, change);
         }
         hashes[last] = mix(sum ^ self.salt);
-        hashes.truncate(last + 1);
+        last + 1
+    }
+
+    /// Tokens of a whole shingle.
+    pub(crate) fn n(&self) -> usize {
+        self.n
     }
 }
 

@@ -1,7 +1,8 @@
 //! Text to a stream of 64-bit shingle hashes.
 //!
 //! [`Shingler::document`] takes a text and gives the hash of each of its shingles, in order and with repeats, and the
-//! hash and length of its normalised form. It answers one question, "which shingles does this text have?", and knows
+//! hash and length of its normalised form; [`Shingler::stream`] gives the same by chunks, for texts that are too long
+//! for that. It answers one question, "which shingles does this text have?", and knows
 //! nothing of signatures, files or settings files.
 //!
 //! # From text to shingles
@@ -41,6 +42,8 @@
 mod classes;
 mod hash;
 mod normal;
+mod segments;
+mod stream;
 mod version;
 
 #[cfg(test)]
@@ -48,6 +51,7 @@ mod tests;
 
 use normal::Normal;
 
+pub use stream::Streamed;
 pub use version::UNICODE_VERSION;
 
 /// Name and version of all that decides the value of a shingle hash beside [`Config`] and [`UNICODE_VERSION`]: the
@@ -115,7 +119,7 @@ pub struct Shingles<'a> {
 ///
 /// Scratch: for a text of `t` bytes at most about `2 t` (more only where lower-casing or NFC lengthens the text), and
 /// 8 bytes a token (a character, for [`Unit::Char`]); vectors grow by doubling. Buffers over 4 MiB are given back at
-/// the next document.
+/// the next document. [`Shingler::stream`] takes little, however long the text.
 #[derive(Debug)]
 pub struct Shingler {
     config: Config,
@@ -174,6 +178,13 @@ impl Shingler {
         self.finish()
     }
 
+    /// Gives back what large documents left.
+    fn release(&mut self) {
+        self.normal.release(RETAINED_BYTES);
+        self.hashes.clear();
+        self.hashes.shrink_to(RETAINED_BYTES / size_of::<u64>());
+    }
+
     /// Cuts the text in `self.normal` into tokens and these into shingles.
     fn finish(&mut self) -> Option<Shingles<'_>> {
         self.hashes.clear();
@@ -183,7 +194,7 @@ impl Shingler {
             Unit::Char => self.normal.collapse(|_| ()),
             Unit::Word | Unit::Auto if self.normal.separates() => {
                 self.normal.collapse(|run| {
-                    normal::separate(run, |token| hashes.push(hash::token(token)));
+                    normal::separate(run, |token, _| hashes.push(hash::token(token)));
                 });
             }
             Unit::Word | Unit::Auto => {

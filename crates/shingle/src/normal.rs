@@ -288,22 +288,22 @@ const ASCII_PUNCTUATION: [bool; 256] = {
     table
 };
 
-/// Cuts a run of UTF-8 without blanks at characters that are tokens of their own.
-pub(crate) fn separate(run: &[u8], mut token: impl FnMut(&[u8])) {
+/// Cuts a run of UTF-8 without blanks at characters that are tokens of their own; `token` also gets whether it is one.
+pub(crate) fn separate(run: &[u8], mut token: impl FnMut(&[u8], bool)) {
     // The run is whole characters, so nothing is ever replaced; this merely spares an error that cannot be.
     let run = String::from_utf8_lossy(run);
     let mut start = 0;
     for (at, c) in run.char_indices() {
         if !c.is_ascii() && CLASSES.of(c).is_alone() {
             if at > start {
-                token(&run.as_bytes()[start..at]);
+                token(&run.as_bytes()[start..at], false);
             }
             let end = at + c.len_utf8();
-            token(&run.as_bytes()[at..end]);
+            token(&run.as_bytes()[at..end], true);
             start = end;
         }
     }
     if start < run.len() {
-        token(&run.as_bytes()[start..]);
+        token(&run.as_bytes()[start..], false);
     }
 }

@@ -1,6 +1,7 @@
 //! Whole documents: vectors, properties, and a naive reference.
 
 mod naive;
+mod stream;
 mod vectors;
 
 use proptest::prelude::*;

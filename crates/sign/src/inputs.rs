@@ -3,8 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use dataset::{Listed, Listing, RankKind, Source};
-use records::settings::Keep;
+use dataset::{Listed, Listing, Source};
 use records::{Pipeline, Stage};
 use tables::inputs::InputFile;
 use workdir::{Receipt, WorkDir};
@@ -122,25 +121,4 @@ fn inspect_all(files: &[Listed], text: &str, threads: usize) -> Result<Vec<Sourc
     found.sort_by_key(|&(i, _)| i);
     let sources: Result<Vec<Source>, _> = found.into_iter().map(|(_, source)| source).collect();
     Ok(sources?)
-}
-
-/// Refuses a keep column that cannot rank, before any work is done.
-pub(crate) fn check_rank(sources: &[Source], column: &str, keep: Keep) -> Result<(), Error> {
-    let kind = match keep {
-        Keep::Longest => return Ok(()),
-        Keep::Earliest => RankKind::Earliest,
-        Keep::Best => RankKind::Best,
-    };
-    for source in sources {
-        dataset::check_rank_column(source, column, kind)?;
-    }
-    Ok(())
-}
-
-/// Refuses an id column that is not there, before any work is done.
-pub(crate) fn check_label(sources: &[Source], column: &str) -> Result<(), Error> {
-    for source in sources {
-        dataset::check_label_column(source, column)?;
-    }
-    Ok(())
 }

@@ -3,10 +3,13 @@
 //! The unit of work is a range of row groups of one input file, a function of the footers alone.
 //! Each becomes one shard under `signatures/`, so that one large file keeps all threads busy.
 //! Memory is a batch of text, a row group of signatures and scratch buffers a thread; nothing
-//! grows with the corpus but the list of files.
+//! grows with the corpus but the list of files. A page that takes more than a thread's share of the
+//! budget is left, with its unit, to a later pass of fewer threads that have larger shares.
 
+mod budget;
 mod error;
 mod inputs;
+mod plan;
 mod units;
 mod worker;
 
@@ -29,7 +32,13 @@ pub const STAGE: Definition = Definition {
         identity(pipeline, work).map_err(|error| Failure::new(error.refused(), error))
     },
     outdated: Definition::never_outdated,
-    preflight: Definition::always_ready,
+    preflight: |pipeline, _| {
+        dataset::check_columns(pipeline).map_err(|error| Failure::new(error.refused(), error))
+    },
+    plan: |pipeline, facts, memory_bytes, threads| {
+        plan::plan(pipeline, facts, memory_bytes, threads)
+            .map_err(|error| Failure::new(error.refused(), error))
+    },
     run: |pipeline, context| {
         run(pipeline, context).map_err(|error| Failure::new(error.refused(), error))
     },
@@ -59,22 +68,18 @@ fn identity(pipeline: &Pipeline, work: &WorkDir) -> Result<Settings, Error> {
 /// [`shingle`] and [`sketch`].
 ///
 /// # Errors
-/// When an input is refused, the budget does not hold one worker, or the disk fails.
+/// When an input is refused, the budget does not hold one worker or a page of text, or the disk
+/// fails.
 pub fn run(pipeline: &Pipeline, context: &Context<'_>) -> Result<Outcome, Error> {
     let work = context.work;
     let (sources, listing) = inputs::inspected(pipeline, context.threads)?;
-    if let Some(column) = &pipeline.cluster.column {
-        inputs::check_rank(&sources, column, pipeline.cluster.keep)?;
-    }
-    if let Some(column) = &pipeline.input.id {
-        inputs::check_label(&sources, column)?;
-    }
     let units = units::plan(&sources, &work.signatures());
     work.prepare(&work.signatures())?;
 
     let total: u64 = units.iter().map(|unit| unit.text_bytes).sum();
     context.progress.start(total.max(1));
-    let finished = worker::sign_all(pipeline, context, &sources, &units)?;
+    let signed = worker::sign_all(pipeline, context, &sources, &units)?;
+    let finished = signed.finished;
     let kept: Vec<PathBuf> = units.iter().map(|unit| unit.shard.clone()).collect();
     work.retain(&work.signatures(), &kept)?;
 
@@ -86,7 +91,11 @@ pub fn run(pipeline: &Pipeline, context: &Context<'_>) -> Result<Outcome, Error>
     let mut outcome = outcome(&finished, &files, listing.skipped);
     outcome.outputs = finished.into_iter().map(|unit| unit.output).collect();
     outcome.outputs.push(inputs_table);
+    outcome.count("threads_used", signed.threads);
+    outcome.count("units_passed_on", signed.passed_on);
+    outcome.count("memory_planned", signed.planned);
     outcome.warnings = listing.warnings;
+    outcome.warnings.extend(signed.warnings);
     Ok(outcome)
 }
 

@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// A unit ends with the row group that brings it to this many bytes of text, so that a row group
 /// is never divided and small ones go together.
-const UNIT_TEXT_BYTES: u64 = 32 << 20;
+pub(crate) const UNIT_TEXT_BYTES: u64 = 32 << 20;
 /// A unit of tiny texts ends here: signatures then weigh more than the text.
 const UNIT_ROWS: u64 = 1 << 18;
 

@@ -28,7 +28,7 @@ mod universal;
 #[cfg(test)]
 mod tests;
 
-pub use similarity::{matches, min_matches};
+pub use similarity::{matches, min_matches, min_matches_of_bits};
 
 /// The largest k: its estimate has a standard error of at most 0.002, and a signature takes 256 KiB.
 pub const MAX_SLOTS: u32 = 65_536;
@@ -87,14 +87,48 @@ pub enum SketchError {
 /// Makes signatures of one scheme, k and seed. Its buffers are used again: in the steady state a signature costs no
 /// allocation.
 ///
-/// Memory: about 28 bytes a slot for [`Scheme::Fss`], 16 for [`Scheme::Universal`], and 8 bytes a shingle where a copy
+/// Memory: about 28 bytes a slot for [`Scheme::Fss`], 24 for [`Scheme::Universal`], and 8 bytes a shingle where a copy
 /// of the shingles is needed (always for `universal`; for `fss` only of a document that says the same over and over).
 /// A copy of over 4 MiB is given back at the next document.
+///
+/// A document whose shingles are too many for one slice is sketched by [`Sketcher::begin`], [`Sketcher::update`] and
+/// [`Sketcher::finish`], with the same result. Memory beside the slots: 8 bytes a shingle of the largest chunk, and
+/// for [`Scheme::Fss`] at most 1 MiB more.
+///
+/// ```
+/// use sketch::{Pass, Scheme, Sketcher};
+///
+/// let shingles: Vec<u64> = (0..10_000).collect();
+/// let mut sketcher = Sketcher::new(Scheme::Fss, 128, 42)?;
+/// let (mut whole, mut parts) = ([0; 128], [0; 128]);
+/// sketcher.sketch(&shingles, &mut whole)?;
+/// sketcher.begin();
+/// loop {
+///     shingles.chunks(1000).for_each(|chunk| sketcher.update(chunk));
+///     if sketcher.finish(&mut parts)? == Pass::Last {
+///         break;
+///     }
+/// }
+/// assert_eq!(whole, parts);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Sketcher {
     scheme: Scheme,
     k: u32,
     inner: Inner,
+    /// Whether an incremental sketch has met a shingle.
+    met_any: bool,
+}
+
+/// What the end of a pass over the shingles of a document means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Pass {
+    /// The signature is complete.
+    Last,
+    /// All shingles have to come once more, in any order and any chunks.
+    Again,
 }
 
 #[derive(Debug)]
@@ -119,7 +153,12 @@ impl Sketcher {
             Scheme::Fss => Inner::Fss(fss::Fss::new(k, seed)),
             Scheme::Universal => Inner::Universal(universal::Universal::new(k, seed)),
         };
-        Ok(Self { scheme, k, inner })
+        Ok(Self {
+            scheme,
+            k,
+            inner,
+            met_any: false,
+        })
     }
 
     /// The scheme of the signatures.
@@ -140,17 +179,64 @@ impl Sketcher {
     /// # Errors
     /// [`SketchError::NoShingles`] where there are none, [`SketchError::Room`] where `out` is not of length k.
     pub fn sketch(&mut self, shingles: &[u64], out: &mut [u32]) -> Result<(), SketchError> {
-        if shingles.is_empty() {
+        self.check(!shingles.is_empty(), out)?;
+        match &mut self.inner {
+            Inner::Fss(fss) => fss.sketch(shingles, out),
+            Inner::Universal(universal) => universal.sketch(shingles, out),
+        }
+        Ok(())
+    }
+
+    /// Begins the sketch of a document whose shingles come in chunks; what was begun before is forgotten. Until it is
+    /// finished, [`Sketcher::sketch`] is not to be called.
+    pub fn begin(&mut self) {
+        self.met_any = false;
+        match &mut self.inner {
+            Inner::Fss(fss) => fss.begin(),
+            Inner::Universal(universal) => universal.begin(),
+        }
+    }
+
+    /// Takes a chunk of the shingles; chunks of some thousands cost the least.
+    pub fn update(&mut self, shingles: &[u64]) {
+        self.met_any |= !shingles.is_empty();
+        match &mut self.inner {
+            Inner::Fss(fss) => fss.update(shingles),
+            Inner::Universal(universal) => universal.update(shingles),
+        }
+    }
+
+    /// Ends a pass over the shingles. After [`Pass::Last`] all k slots are in `out`: those that [`Sketcher::sketch`]
+    /// gives for the same set. After [`Pass::Again`], and on an error, `out` is untouched.
+    ///
+    /// [`Scheme::Universal`] needs one pass. [`Scheme::Fss`] needs another only where bins are empty after the first
+    /// although the shingles that differ are many (over 4 k log2 k, at most 65,536): by chance about never up to
+    /// k = 4096, and a few times beyond.
+    ///
+    /// # Errors
+    /// [`SketchError::NoShingles`] where none came, [`SketchError::Room`] where `out` is not of length k.
+    pub fn finish(&mut self, out: &mut [u32]) -> Result<Pass, SketchError> {
+        self.check(self.met_any, out)?;
+        match &mut self.inner {
+            Inner::Fss(fss) => {
+                if !fss.end_pass() {
+                    return Ok(Pass::Again);
+                }
+                fss.write(out);
+            }
+            Inner::Universal(universal) => universal.write(out),
+        }
+        Ok(Pass::Last)
+    }
+
+    fn check(&self, any: bool, out: &[u32]) -> Result<(), SketchError> {
+        if !any {
             return Err(SketchError::NoShingles);
         }
         let k = self.k as usize;
         if out.len() != k {
             let found = out.len();
             return Err(SketchError::Room { k, found });
-        }
-        match &mut self.inner {
-            Inner::Fss(fss) => fss.sketch(shingles, out),
-            Inner::Universal(universal) => universal.sketch(shingles, out),
         }
         Ok(())
     }

@@ -23,3 +23,15 @@ pub fn min_matches(k: u32, threshold: f64) -> u32 {
     // The cast saturates; it never exceeds k, as the threshold is at most 1.
     (least as u32).max(1)
 }
+
+/// As [`min_matches`], where only the low `bits` of each slot are compared (b-bit minwise hashing: Li and König, WWW
+/// 2010). Each of the k - m slots that differ agrees by chance with probability 2^-bits; the expected number of such,
+/// rounded, is added to m. At most k, but where nothing passes.
+#[must_use]
+pub fn min_matches_of_bits(k: u32, bits: u32, threshold: f64) -> u32 {
+    let least = min_matches(k, threshold);
+    let unequal = f64::from(k.saturating_sub(least));
+    let chance = (unequal / f64::from(bits).exp2()).round();
+    // At most k - m, since the divisor is at least 1.
+    least.saturating_add(chance as u32)
+}

@@ -1,6 +1,7 @@
 //! Signatures: vectors, properties, the estimator against theory.
 
 mod estimator;
+mod incremental;
 mod vectors;
 
 use std::collections::BTreeSet;

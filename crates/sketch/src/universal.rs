@@ -16,6 +16,8 @@ pub(crate) struct Universal {
     coefficients: Vec<(u64, u64)>,
     /// The shingle hashes mod p.
     reduced: Vec<u64>,
+    /// The least value of each slot in an incremental sketch.
+    least: Vec<u64>,
 }
 
 impl Universal {
@@ -29,16 +31,42 @@ impl Universal {
         Self {
             coefficients: (0..k).map(coefficient).collect(),
             reduced: Vec::new(),
+            least: Vec::new(),
         }
     }
 
     pub(crate) fn sketch(&mut self, shingles: &[u64], out: &mut [u32]) {
-        self.reduced.clear();
-        self.reduced.shrink_to(RETAINED_SHINGLES);
-        self.reduced.extend(shingles.iter().map(|x| x % P));
+        self.reduce(shingles);
         for (slot, (a, b)) in out.iter_mut().zip(&self.coefficients) {
             *slot = least(*a, *b, &self.reduced) as u32;
         }
+    }
+
+    /// Begins an incremental sketch.
+    pub(crate) fn begin(&mut self) {
+        self.least.clear();
+        self.least.resize(self.coefficients.len(), P);
+    }
+
+    /// Takes some of the shingles.
+    pub(crate) fn update(&mut self, shingles: &[u64]) {
+        self.reduce(shingles);
+        for (slot, (a, b)) in self.least.iter_mut().zip(&self.coefficients) {
+            *slot = (*slot).min(least(*a, *b, &self.reduced));
+        }
+    }
+
+    /// The signature of the shingles that came.
+    pub(crate) fn write(&self, out: &mut [u32]) {
+        for (slot, least) in out.iter_mut().zip(&self.least) {
+            *slot = *least as u32;
+        }
+    }
+
+    fn reduce(&mut self, shingles: &[u64]) {
+        self.reduced.clear();
+        self.reduced.shrink_to(RETAINED_SHINGLES);
+        self.reduced.extend(shingles.iter().map(|x| x % P));
     }
 
     /// The coefficients, for the shared vectors.

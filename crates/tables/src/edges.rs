@@ -1,6 +1,6 @@
 //! `edges/`: the verified pairs, `a` < `b`, sorted, each once.
 //!
-//! `a` and `b` are document ids (int64), `matches` (int32) the number of equal slots, null where
+//! `a` and `b` are document ids (int64), `matches` (int32) the number of slots whose low `bits` are equal, null where
 //! nothing was compared (`verify = "none"`). The file's metadata has k, bits, threshold and the
 //! least number of matches of an edge.
 

@@ -41,10 +41,23 @@ pub struct Context<'a> {
     pub memory_bytes: u64,
     /// Worker threads, at least one.
     pub threads: usize,
+    /// Files that the process may have open at once: the soft limit.
+    pub open_files: u64,
     /// Where to say how far the stage is.
     pub progress: &'a Progress,
     /// What the stage's receipt will say: its settings and those of the stages before it.
     pub expected: &'a Expected,
+}
+
+/// Files that a stage has open beside those of its sorts.
+const OTHER_FILES: u64 = 32;
+
+impl Context<'_> {
+    /// The files that each of `sorts` sorts may have open, so that all stay under the soft limit.
+    pub fn sort_files(&self, sorts: usize) -> usize {
+        let left = self.open_files.saturating_sub(OTHER_FILES) / sorts.max(1) as u64;
+        left.clamp(3, 64) as usize
+    }
 }
 
 /// What a stage leaves, for its receipt.

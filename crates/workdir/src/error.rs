@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use records::file::FileError;
+
 /// An error of the work folder; each names the path and what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -72,6 +74,15 @@ impl Error {
             path: path.to_owned(),
             what: what.to_string(),
             stage: stage.name(),
+        }
+    }
+
+    /// What is wrong with a record file that `stage` made and that is read again.
+    pub fn record_file(path: &Path, stage: records::Stage) -> impl Fn(FileError) -> Error + use<> {
+        let path = path.to_owned();
+        move |error| match error {
+            FileError::Io(source) => Error::io("read", &path)(source),
+            damage => Error::damaged(&path, stage, damage),
         }
     }
 

@@ -146,6 +146,16 @@ impl WorkDir {
         Ok(())
     }
 
+    /// Removes what a killed run left half-written in the folder itself and among the receipts.
+    /// Only for the run that holds the lock.
+    ///
+    /// # Errors
+    /// When a folder cannot be made, listed or cleaned.
+    pub fn sweep(&self) -> Result<(), Error> {
+        self.prepare(&self.root)?;
+        self.prepare(&self.root.join("receipts"))
+    }
+
     /// Removes every file of `folder` whose name is not in `keep`: what no input or setting
     /// owns any more.
     ///

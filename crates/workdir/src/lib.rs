@@ -12,6 +12,7 @@ mod context;
 mod error;
 mod layout;
 mod lock;
+mod plan;
 mod receipt;
 mod stage;
 
@@ -20,5 +21,6 @@ pub use context::{Context, Outcome, Progress};
 pub use error::Error;
 pub use layout::WorkDir;
 pub use lock::Lock;
+pub use plan::{BASE_BYTES, Facts, Span, StagePlan};
 pub use receipt::{Expected, INPUTS, Receipt, State, Usage};
 pub use stage::{Definition, Failure};

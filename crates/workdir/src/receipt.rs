@@ -1,11 +1,14 @@
 //! Receipts: what a stage did, and whether that still holds.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, BufReader};
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use records::file::RecordReader;
+use records::pods::Record;
 use records::{PRODUCT_VERSION, Provenance, Stage};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
@@ -234,6 +237,23 @@ impl Receipt {
     /// The provenance of this stage's outputs of that kind.
     pub fn provenance(&self, kind: &str, format: u32) -> Provenance {
         Provenance::new(kind, format, self.settings.clone())
+    }
+
+    /// Opens a record file of this stage, which has to say of itself what this receipt says.
+    ///
+    /// # Errors
+    /// When it cannot be read, is damaged, or was made with other settings.
+    pub fn open_records<R: Record>(
+        &self,
+        path: &Path,
+    ) -> Result<RecordReader<BufReader<File>, R>, Error> {
+        let fail = Error::record_file(path, self.stage);
+        let file = File::open(path).map_err(Error::io("open", path))?;
+        let reader = RecordReader::new(BufReader::with_capacity(256 << 10, file)).map_err(&fail)?;
+        self.provenance(R::KIND, R::FORMAT)
+            .check(reader.provenance())
+            .map_err(|mismatch| fail(mismatch.into()))?;
+        Ok(reader)
     }
 
     /// The settings of this run's signature shards.

@@ -4,7 +4,7 @@ use std::error::Error as StdError;
 
 use records::{Pipeline, Settings, Stage};
 
-use crate::{Context, Outcome, Receipt, WorkDir};
+use crate::{Context, Facts, Outcome, Receipt, StagePlan, WorkDir};
 
 /// Why a stage did not end well.
 #[derive(Debug)]
@@ -44,6 +44,9 @@ pub struct Definition {
     pub outdated: fn(&Pipeline, &Receipt) -> Option<String>,
     /// Refuses what can be known to fail, before any stage of a run begins.
     pub preflight: fn(&Pipeline, &WorkDir) -> Result<(), Failure>,
+    /// What it will need under a budget of so many bytes and so many threads, as far as the facts
+    /// tell; a refusal where the budget is too small says what would do.
+    pub plan: fn(&Pipeline, &Facts, u64, usize) -> Result<StagePlan, Failure>,
     /// Does the work.
     pub run: fn(&Pipeline, &Context<'_>) -> Result<Outcome, Failure>,
 }

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use parquet::column::reader::ColumnReaderImpl;
 use parquet::data_type::DataType;
 use parquet::file::metadata::ParquetMetaData;
-use parquet::file::serialized_reader::SerializedPageReader;
+use parquet::schema::types::ColumnDescPtr;
 
 use crate::error::Error;
+use crate::open::pages::{Pages, Upcoming};
 use crate::open::{SharedFile, guard};
 use crate::source::Source;
 
@@ -76,12 +77,14 @@ impl Leaf {
             let rows = usize::try_from(group.num_rows())
                 .map_err(|_| self.error(row_group, "its number of rows is negative".to_owned()))?;
             let file = self.file.for_chunk(&self.path, &place, meta)?;
-            let pages = SerializedPageReader::new(Arc::new(file), meta, rows, None)
+            let pages = Pages::new(file, meta, rows)
                 .map_err(|error| Error::parquet(&self.path, &place, error))?;
             let descr = meta.column_descr_ptr();
             Ok(Chunk {
                 max_definition: descr.max_def_level(),
-                reader: ColumnReaderImpl::new(descr, Box::new(pages)),
+                reader: ColumnReaderImpl::new(Arc::clone(&descr), Box::new(pages.clone())),
+                descr,
+                pages,
                 row_group,
                 rows,
                 left: rows,
@@ -102,30 +105,45 @@ impl Leaf {
         let place = self.place(chunk.row_group);
         guard(&self.path, &place, || {
             let asked = max.min(chunk.left);
-            let rows = chunk
-                .fill(asked)
-                .map_err(|error| Error::parquet(&self.path, &place, error))?;
-            if rows != asked {
-                let message = format!(
-                    "it ends after {} rows, but its row group has {}",
-                    chunk.rows - chunk.left + rows,
-                    chunk.rows
-                );
-                return Err(self.error(chunk.row_group, message));
+            let mut read = 0;
+            while read < asked {
+                let rows = chunk
+                    .fill(asked - read)
+                    .map_err(|error| Error::parquet(&self.path, &place, error))?;
+                if rows == 0 {
+                    let message = format!(
+                        "it ends after {} rows, but its row group has {}",
+                        chunk.rows - chunk.left,
+                        chunk.rows
+                    );
+                    return Err(self.error(chunk.row_group, message));
+                }
+                read += rows;
+                chunk.left -= rows;
+                let mut values = chunk.values.drain(..);
+                for row in 0..rows {
+                    let present = chunk.max_definition == 0
+                        || chunk.definitions.get(row) == Some(&chunk.max_definition);
+                    use_row(if present { values.next() } else { None })?;
+                }
             }
-            chunk.left -= rows;
-            let mut values = chunk.values.drain(..);
-            for row in 0..rows {
-                let present = chunk.max_definition == 0
-                    || chunk.definitions.get(row) == Some(&chunk.max_definition);
-                use_row(if present { values.next() } else { None })?;
-            }
-            drop(values);
-            if chunk.left == 0 && chunk.fill(1).is_ok_and(|more| more > 0) {
+            if chunk.left == 0 && chunk.has_more() {
                 let message = format!("it has more rows than its row group, {}", chunk.rows);
                 return Err(self.error(chunk.row_group, message));
             }
             Ok(())
+        })
+    }
+
+    /// What comes after the current page; none at the end of the chunk.
+    pub(crate) fn upcoming<T: DataType>(
+        &self,
+        chunk: &Chunk<T>,
+    ) -> Result<Option<Upcoming>, Error> {
+        let place = self.place(chunk.row_group);
+        guard(&self.path, &place, || {
+            let upcoming = chunk.pages.upcoming();
+            upcoming.map_err(|error| Error::parquet(&self.path, &place, error))
         })
     }
 }
@@ -133,6 +151,8 @@ impl Leaf {
 /// One column chunk that is being read.
 pub(crate) struct Chunk<T: DataType> {
     reader: ColumnReaderImpl<T>,
+    descr: ColumnDescPtr,
+    pages: Pages,
     row_group: usize,
     rows: usize,
     /// The rows that were not yet read.
@@ -144,12 +164,49 @@ pub(crate) struct Chunk<T: DataType> {
 }
 
 impl<T: DataType> Chunk<T> {
+    /// The rows of the current page that were not yet read.
+    pub(crate) fn left_in_page(&self) -> usize {
+        let read = (self.rows - self.left) as u64;
+        usize::try_from(self.pages.given().saturating_sub(read)).unwrap_or(usize::MAX)
+    }
+
+    /// The row group that it belongs to.
+    pub(crate) fn row_group(&self) -> usize {
+        self.row_group
+    }
+
+    /// Its pages.
+    pub(crate) fn pages(&self) -> &Pages {
+        &self.pages
+    }
+
+    /// Whether a row follows. What cannot be read is none.
+    fn has_more(&self) -> bool {
+        self.left_in_page() > 0 || self.pages.upcoming().is_ok_and(|next| next.is_some())
+    }
+
+    /// Reads at most `rows` rows of one page; none at the end.
     fn fill(&mut self, rows: usize) -> Result<usize, parquet::errors::ParquetError> {
         self.definitions.clear();
         self.values.clear();
-        let (records, _, _) =
-            self.reader
-                .read_records(rows, Some(&mut self.definitions), None, &mut self.values)?;
+        let mut left = self.left_in_page();
+        if left == 0 {
+            let Some(upcoming) = self.pages.upcoming()? else {
+                return Ok(0);
+            };
+            left = usize::try_from(upcoming.data.values).unwrap_or(usize::MAX);
+            if self.pages.gives_back(&upcoming) {
+                let (descr, pages) = (Arc::clone(&self.descr), self.pages.clone());
+                self.reader = ColumnReaderImpl::new(descr, Box::new(pages));
+                self.pages.reader_changed();
+            }
+        }
+        let (records, _, _) = self.reader.read_records(
+            rows.min(left),
+            Some(&mut self.definitions),
+            None,
+            &mut self.values,
+        )?;
         Ok(records)
     }
 }
@@ -185,6 +242,16 @@ impl Pace {
     pub(crate) fn next(&self) -> Option<usize> {
         let room = MAX_ROWS.saturating_sub(self.rows);
         (self.bytes < self.batch_bytes && room > 0).then_some(self.step.min(room))
+    }
+
+    /// Whether nothing was read for the batch yet.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+
+    /// The bytes of a batch.
+    pub(crate) fn batch_bytes(&self) -> u64 {
+        self.batch_bytes
     }
 
     /// Learns from a step: the next has at most twice as many rows, or so many fewer as this one was

@@ -156,6 +156,7 @@ fn a_uuid_and_a_nested_column_are_labels() {
             rows: 1,
             text_bytes: 0,
             total_bytes: 0,
+            stored_bytes: 0,
         }],
         schema: String::new(),
         fingerprint: 0,
@@ -175,7 +176,7 @@ fn a_uuid_and_a_nested_column_are_labels() {
         check_label_column(&source, "c").unwrap_err().to_string(),
         format!(
             "column `c` of `{file}` is struct<id: int64> (group), expected a column of single \
-             values (not a list, map or struct)"
+             values (not a list, map or struct); name another column in the manifest"
         )
     );
     assert_eq!(
@@ -222,7 +223,10 @@ fn rank_columns_of_other_types_are_refused() {
         let file = source.listed.path.display();
         assert_eq!(
             error.to_string(),
-            format!("column `c` of `{file}` is {found}, expected {expected}")
+            format!(
+                "column `c` of `{file}` is {found}, expected {expected}; name another column in \
+                 the manifest"
+            )
         );
         assert!(RankReader::open(&source, "c", kind).is_err());
     }
@@ -282,6 +286,7 @@ fn int96_orders_and_labels_beyond_the_range_of_nanoseconds() {
         rows: 5,
         text_bytes: 0,
         total_bytes: 0,
+        stored_bytes: 0,
     };
     let source = Source {
         listed: crate::testing::listed(&file),

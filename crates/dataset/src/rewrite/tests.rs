@@ -69,6 +69,7 @@ fn source(path: &Path) -> Source {
         rows: group.num_rows() as u64,
         text_bytes: 0,
         total_bytes: 0,
+        stored_bytes: 0,
     });
     Source {
         listed: Listed {

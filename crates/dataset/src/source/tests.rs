@@ -105,7 +105,10 @@ fn columns_that_are_no_text_are_refused_with_their_type() {
     ] {
         assert_eq!(
             refusal(&file, column),
-            format!("column `{column}` of `FILE` is {found}, expected a string or binary column")
+            format!(
+                "column `{column}` of `FILE` is {found}, expected a string or binary column; \
+                 name another column in the manifest"
+            )
         );
     }
     assert_eq!(
@@ -153,8 +156,8 @@ fn annotations_decide_what_binary_is_text() {
         );
     }
     let text = refusal(&path(&dir, "xBSON.parquet"), "text");
-    let expected =
-        "column `text` of `FILE` is Bson (BYTE_ARRAY), expected a string or binary column";
+    let expected = "column `text` of `FILE` is Bson (BYTE_ARRAY), expected a string or binary column; \
+         name another column in the manifest";
     assert_eq!(text, expected);
 }
 

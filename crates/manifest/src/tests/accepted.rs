@@ -36,7 +36,7 @@ fn defaults() -> Pipeline {
         join: Join {
             verify: Verify::Estimate,
             threshold: 0.8,
-            bits: 32,
+            bits: 8,
             anchors: 256,
         },
         cluster: Cluster {
@@ -98,7 +98,7 @@ rows = 8
 [join]
 verify = "none"
 threshold = 0.123_456_789_012_345_68
-bits = 32
+bits = 16
 anchors = 1
 [cluster]
 method = "components"
@@ -140,7 +140,7 @@ compression_level = -7
         join: Join {
             verify: Verify::None,
             threshold: 0.123_456_789_012_345_68,
-            bits: 32,
+            bits: 16,
             anchors: 1,
         },
         cluster: Cluster {

@@ -75,8 +75,8 @@ fn what_later_versions_have() {
             "6:10: join.verify = \"exact\" is not in this version of neardup; use \"estimate\" or \"none\"",
         ),
         (
-            "[join]\nbits = 8",
-            "6:8: join.bits = 8 is not in this version of neardup; use 32",
+            "[join]\nbits = 4",
+            "6:8: join.bits = 4 is not in this version of neardup; use 8, 16, 32",
         ),
         (
             "[join]\nlevels = [0.7, 0.9]",
@@ -143,8 +143,9 @@ fn what_later_versions_have_in_sign_input_and_filter() {
     for (more, expected) in table {
         check_more(more, expected);
     }
-    for bits in [1, 2, 4, 16] {
-        let expected = format!("join.bits = {bits} is not in this version of neardup; use 32");
+    for bits in [1, 2, 4] {
+        let expected =
+            format!("join.bits = {bits} is not in this version of neardup; use 8, 16, 32");
         check_set(&format!("join.bits={bits}"), &expected);
     }
     check_set(
@@ -298,7 +299,7 @@ fn values_out_of_range() {
         "6:5: sign.k = 0x2000 is out of range; use an integer from 1 to 4096",
     );
     for bits in ["0", "7", "64", "-1"] {
-        let expected = format!("join.bits = {bits} is not a value of it; use 32");
+        let expected = format!("join.bits = {bits} is not a value of it; use 8, 16, 32");
         check_set(&format!("join.bits={bits}"), &expected);
     }
 }

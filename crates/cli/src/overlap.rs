@@ -5,17 +5,20 @@ use std::path::{Component, Path, PathBuf};
 
 use records::Pipeline;
 
-use crate::Error;
+use crate::{Code, Problem};
 
-/// Refuses a pipeline whose folders overlap.
+/// Refuses a pipeline whose folders overlap, before anything is made.
 ///
-/// A folder among the inputs may neither hold nor lie in the output or the work folder. A file or
-/// the file that a glob finds may not lie in them.
-pub(crate) fn check(pipeline: &Pipeline, files: &[dataset::Listed]) -> Result<(), Error> {
+/// A folder among the inputs may neither hold nor lie in the output or the work folder. A file, or
+/// a file that a glob finds, may not lie in them.
+///
+/// # Errors
+/// A refusal that names both folders.
+pub fn check_folders(pipeline: &Pipeline) -> Result<(), Problem> {
     let output = resolve(&pipeline.filter.output);
     let work = resolve(&pipeline.run.work);
-    let ours = [("the output folder", &output), ("the work folder", &work)];
     apart(("the output folder", &output), ("the work folder", &work))?;
+    let ours = [("the output folder", &output), ("the work folder", &work)];
     for path in &pipeline.input.paths {
         if path.is_dir() {
             let input = resolve(path);
@@ -24,7 +27,9 @@ pub(crate) fn check(pipeline: &Pipeline, files: &[dataset::Listed]) -> Result<()
             }
         }
     }
-    for listed in files {
+    // What is wrong with the input itself is for `sign` to say.
+    let files = dataset::list(&pipeline.input.paths).map(|listing| listing.files);
+    for listed in files.unwrap_or_default() {
         for (name, folder) in ours {
             if listed.path.starts_with(folder) {
                 return Err(overlap((name, folder), ("the input file", &listed.path)));
@@ -34,20 +39,23 @@ pub(crate) fn check(pipeline: &Pipeline, files: &[dataset::Listed]) -> Result<()
     Ok(())
 }
 
-fn apart(first: (&'static str, &Path), second: (&'static str, &Path)) -> Result<(), Error> {
+fn apart(first: (&str, &Path), second: (&str, &Path)) -> Result<(), Problem> {
     if first.1.starts_with(second.1) || second.1.starts_with(first.1) {
         return Err(overlap(first, second));
     }
     Ok(())
 }
 
-fn overlap(first: (&'static str, &Path), second: (&'static str, &Path)) -> Error {
-    Error::Overlap {
-        first_name: first.0,
-        first: first.1.to_owned(),
-        second_name: second.0,
-        second: second.1.to_owned(),
-    }
+fn overlap(first: (&str, &Path), second: (&str, &Path)) -> Problem {
+    let message = format!(
+        "{} {} and {} {} overlap; name folders that lie apart, or the run would read or remove its \
+         own files",
+        first.0,
+        first.1.display(),
+        second.0,
+        second.1.display()
+    );
+    Problem::new(Code::Refused, message)
 }
 
 /// The path with symlinks resolved as far as it exists, and `.` and `..` taken out of the rest.
@@ -97,11 +105,11 @@ mod tests {
         let (input, output) = (Path::new("/a/data"), Path::new("/a/data/out"));
         let error = apart(("the output folder", output), ("the input folder", input)).unwrap_err();
         assert_eq!(
-            error.to_string(),
+            error.message,
             "the output folder /a/data/out and the input folder /a/data overlap; name folders \
              that lie apart, or the run would read or remove its own files"
         );
-        assert!(error.refused());
+        assert_eq!(error.code, Code::Refused);
         apart(("x", Path::new("/a/data")), ("y", Path::new("/a/data2"))).unwrap();
     }
 }

@@ -1,0 +1,124 @@
+//! How `cluster` shares out its memory, and what it needs on disk.
+
+use extsort::Config;
+use records::{DocSet, Pipeline};
+use workdir::{BASE_BYTES, Facts, Span, StagePlan};
+
+use crate::Error;
+use crate::{components, keeper};
+
+/// Batches of signatures and of columns, and the pages that they are decoded from.
+const READER_BYTES: u64 = 5 << 20;
+/// The tables being written.
+const WRITER_BYTES: u64 = 3 << 20;
+/// The least for each sort.
+const SORT_BYTES: u64 = 1 << 20;
+/// Allocator slack and the lists of runs: one in so many bytes.
+const SLACK_SHARE: u64 = 16;
+
+/// The parts of the budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Budget {
+    /// Whether components are found by union-find in memory, in so many bytes.
+    pub(crate) parents_bytes: Option<u64>,
+    /// For each sort: two exist at once, three where the components are sorted too.
+    pub(crate) sort_bytes: u64,
+}
+
+impl Budget {
+    /// `linked` documents have an edge.
+    pub(crate) fn new(
+        pipeline: &Pipeline,
+        documents: u64,
+        linked: u64,
+        memory_bytes: u64,
+    ) -> Result<Self, Error> {
+        let bits = DocSet::memory_bytes(documents);
+        let fixed = BASE_BYTES + READER_BYTES + WRITER_BYTES + bits;
+        let words = keeper::member_words(pipeline.sign.k);
+        let sort = SORT_BYTES.max(Config::minimum_memory_bytes(words));
+        let least = fixed + 3 * sort;
+        let slack = memory_bytes / SLACK_SHARE;
+        let Some(left) = memory_bytes
+            .checked_sub(fixed + slack)
+            .filter(|left| *left >= 3 * sort)
+        else {
+            return Err(Error::Memory {
+                budget_bytes: memory_bytes,
+                documents,
+                needed_bytes: least + least / (SLACK_SHARE - 1) + 1,
+            });
+        };
+        let parents = components::resident_bytes(linked);
+        let resident = parents + 2 * sort <= left && linked < u64::from(u32::MAX);
+        Ok(match resident {
+            true => Self {
+                parents_bytes: Some(parents),
+                sort_bytes: (left - parents) / 2,
+            },
+            false => Self {
+                parents_bytes: None,
+                sort_bytes: left / 3,
+            },
+        })
+    }
+}
+
+/// What the stage will need.
+pub(crate) fn plan(
+    pipeline: &Pipeline,
+    facts: &Facts,
+    memory_bytes: u64,
+    threads: usize,
+) -> Result<StagePlan, Error> {
+    let signed = facts.signed();
+    let copies = Span::or(facts.counter("band.exact_copies"), 0, signed);
+    let edges = Span::or(facts.counter("join.edges"), 0, signed);
+    // A forest of e edges has between e + 1 and 2 e members.
+    let most = (2 * edges.high.saturating_add(copies.high)).min(signed);
+    let linked = Span::or(
+        facts.counter("cluster.documents_in_clusters"),
+        copies.low.max(edges.low),
+        most,
+    );
+    let budget = |linked| Budget::new(pipeline, facts.documents, linked, memory_bytes);
+    let (low, high) = (budget(linked.low)?, budget(linked.high)?);
+    let words = keeper::member_words(pipeline.sign.k) as u64;
+    // Wide records are sorted through an index of 24 bytes.
+    let members = linked.map(|linked| (8 * words + 24) * linked);
+    let verdicts = linked.map(|linked| 32 * linked);
+    let sorts = Span::between(
+        members.low.min(low.sort_bytes) + verdicts.low.min(low.sort_bytes),
+        members.high.min(high.sort_bytes) + verdicts.high.min(high.sort_bytes),
+    );
+    let spill = |bytes: u64, budget: u64| if bytes > budget { 2 * bytes } else { 0 };
+    let tables = linked.map(|linked| 40 * linked);
+    Ok(StagePlan {
+        memory: vec![
+            ("program", Span::exact(BASE_BYTES)),
+            (
+                "document_bits",
+                Span::exact(DocSet::memory_bytes(facts.documents)),
+            ),
+            ("signature_batch", Span::exact(READER_BYTES)),
+            (
+                "parents",
+                Span::between(
+                    low.parents_bytes
+                        .unwrap_or(0)
+                        .min(high.parents_bytes.unwrap_or(0)),
+                    high.parents_bytes.or(low.parents_bytes).unwrap_or(0),
+                ),
+            ),
+            ("sort", sorts),
+            ("tables", Span::exact(WRITER_BYTES)),
+        ],
+        threads,
+        work_peak: Span::between(
+            spill(members.low, low.sort_bytes),
+            spill(members.high, high.sort_bytes) + spill(verdicts.high, high.sort_bytes),
+        ) + tables,
+        work_kept: tables,
+        output: Span::default(),
+    })
+}

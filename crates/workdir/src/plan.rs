@@ -1,0 +1,125 @@
+//! What a stage will need: memory by named parts, disk as a range.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// The resident set of any stage before it has done anything: program, libraries, stacks.
+pub const BASE_BYTES: u64 = 12 << 20;
+
+/// A figure that is known to lie between two bounds; equal bounds mean that it is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Span {
+    /// At least this.
+    pub low: u64,
+    /// At most this.
+    pub high: u64,
+}
+
+impl Span {
+    /// A known figure.
+    pub const fn exact(value: u64) -> Self {
+        Self {
+            low: value,
+            high: value,
+        }
+    }
+
+    /// A figure between two bounds.
+    pub const fn between(low: u64, high: u64) -> Self {
+        Self { low, high }
+    }
+
+    /// The figure where it is known, and else this span.
+    pub fn or(known: Option<u64>, low: u64, high: u64) -> Self {
+        known.map_or(Self::between(low, high), Self::exact)
+    }
+
+    /// Both bounds through a growing function.
+    #[must_use]
+    pub fn map(self, grow: impl Fn(u64) -> u64) -> Self {
+        Self {
+            low: grow(self.low),
+            high: grow(self.high),
+        }
+    }
+}
+
+impl std::ops::Add for Span {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self {
+            low: self.low.saturating_add(other.low),
+            high: self.high.saturating_add(other.high),
+        }
+    }
+}
+
+/// What is known of the input and of the stages that are done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// Input files.
+    pub files: u64,
+    /// Rows of all files.
+    pub documents: u64,
+    /// Bytes of all files.
+    pub input_bytes: u64,
+    /// Uncompressed bytes of the text columns.
+    pub text_bytes: u64,
+    /// The largest uncompressed row group.
+    pub largest_group_bytes: u64,
+    /// The largest row group as it is stored.
+    pub largest_stored_group_bytes: u64,
+    /// Bytes of text of the largest row group.
+    pub largest_text_group_bytes: u64,
+    /// Counters of the stages that are done, by `stage.counter`.
+    pub counters: BTreeMap<String, u64>,
+}
+
+impl Facts {
+    /// A counter of a stage that is done.
+    pub fn counter(&self, name: &str) -> Option<u64> {
+        self.counters.get(name).copied()
+    }
+
+    /// Documents with a signature.
+    pub fn signed(&self) -> u64 {
+        let nothing =
+            self.counter("sign.null").unwrap_or(0) + self.counter("sign.empty").unwrap_or(0);
+        self.documents.saturating_sub(nothing)
+    }
+}
+
+/// What a stage will need under a budget.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StagePlan {
+    /// Parts of the resident set, by name, at their largest.
+    pub memory: Vec<(&'static str, Span)>,
+    /// Worker threads that the budget holds.
+    pub threads: usize,
+    /// Bytes that lie in the work folder at once while the stage runs, beside what the stages
+    /// before it left.
+    pub work_peak: Span,
+    /// Bytes that stay in the work folder.
+    pub work_kept: Span,
+    /// Bytes of the new output, which lie beside the old one.
+    pub output: Span,
+}
+
+impl StagePlan {
+    /// The resident set: the sum of the parts.
+    pub fn memory_bytes(&self) -> Span {
+        self.memory
+            .iter()
+            .fold(Span::default(), |sum, (_, part)| sum + *part)
+    }
+
+    /// The parts as they stand in the report, at their largest.
+    pub fn memory_json(&self) -> serde_json::Value {
+        self.memory
+            .iter()
+            .map(|(name, part)| ((*name).to_owned(), part.high.into()))
+            .collect::<serde_json::Map<_, _>>()
+            .into()
+    }
+}
