@@ -1,7 +1,7 @@
 //! How `band` shares out its memory, and what it needs on disk.
 
 use records::{DocSet, Pipeline};
-use workdir::{BASE_BYTES, Facts, Span, StagePlan};
+use workdir::{BASE_BYTES, Facts, Span, StagePlan, divide, spilled};
 
 use crate::Error;
 use crate::keys::{OPEN_MAX, WRITER_BYTES};
@@ -10,8 +10,6 @@ use crate::keys::{OPEN_MAX, WRITER_BYTES};
 const READER_BYTES: u64 = 4 << 20;
 /// The least for a sort.
 const SORT_BYTES: u64 = 2 << 20;
-/// Sorts end with a run or two more than they began with: their lists, and allocator slack.
-const SLACK_SHARE: u64 = 16;
 
 /// The parts of the budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,18 +34,14 @@ impl Budget {
         let bits = DocSet::memory_bytes(documents);
         // While keys are written nothing is sorted, and while bands are sorted nothing is scanned.
         let fixed = BASE_BYTES + bits + READER_BYTES;
-        let needed = fixed + writers.max(SORT_BYTES);
-        let slack = memory_bytes / SLACK_SHARE;
-        let Some(left) = memory_bytes
-            .checked_sub(fixed + slack)
-            .filter(|left| *left >= writers.max(SORT_BYTES))
-        else {
-            return Err(Error::Memory {
-                budget_bytes: memory_bytes,
-                documents,
-                needed_bytes: needed + needed / (SLACK_SHARE - 1) + 1,
-            });
-        };
+        let left =
+            divide(memory_bytes, fixed, writers.max(SORT_BYTES)).map_err(|needed_bytes| {
+                Error::Memory {
+                    budget_bytes: memory_bytes,
+                    documents,
+                    needed_bytes,
+                }
+            })?;
         let bands = u64::from(pipeline.band.bands);
         let sorts = (left / SORT_BYTES).min(threads as u64).min(bands).max(1);
         Ok(Self {
@@ -74,13 +68,12 @@ pub(crate) fn plan(
     let band = (16 * unique).min(budget.band_bytes);
     let writers = bands.min(OPEN_MAX.into()) * WRITER_BYTES;
     let sorting = exact.max(budget.threads as u64 * band).max(writers);
-    let spill = |bytes: u64, budget: u64| if bytes > budget { 2 * bytes } else { 0 };
     let keys = 16 * bands * unique;
     let kept = Span::or(facts.counter("band.postings_kept"), 0, bands * unique)
         .map(|postings| 16 * postings);
     let copies = Span::or(facts.counter("band.exact_copies"), 0, signed).map(|copies| 16 * copies);
-    let scratch = (keys + budget.threads as u64 * spill(16 * unique, budget.band_bytes))
-        .max(spill(32 * signed, budget.exact_bytes));
+    let scratch = (keys + budget.threads as u64 * spilled(16 * unique, budget.band_bytes))
+        .max(spilled(32 * signed, budget.exact_bytes));
     Ok(StagePlan {
         memory: vec![
             ("program", Span::exact(BASE_BYTES)),

@@ -17,7 +17,7 @@ pub use args::{PipelineArgs, StageArgs, load};
 pub use chain::{Link, inputs_changed, links, upstream};
 pub use exit::{Code, Problem};
 pub use lines::{bytes, count, say, seconds, stage_done, stamped, summary};
-pub use machine::{default_memory_bytes, threads};
+pub use machine::{allocator_settings, default_memory_bytes, own_program, threads};
 pub use overlap::check_folders;
 pub use plan::{Disk, Step, Survey, budget, check_disk, disk, plan_lines, steps, survey};
 pub use report::write as write_report;

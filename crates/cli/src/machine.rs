@@ -1,7 +1,9 @@
 //! What the machine has, and what this process has used of it.
 
 use std::fs;
-use std::path::Path;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Instant;
 
 use rustix::time::{ClockId, clock_gettime};
@@ -100,4 +102,48 @@ impl Meter {
             threads: u32::try_from(threads).unwrap_or(u32::MAX),
         }
     }
+}
+
+/// The program that this process runs, also where its file was replaced meanwhile.
+///
+/// # Errors
+/// Where the system does not tell.
+pub fn own_program() -> std::io::Result<PathBuf> {
+    let running = Path::new("/proc/self/exe");
+    match running.exists() {
+        true => Ok(running.to_owned()),
+        false => std::env::current_exe(),
+    }
+}
+
+/// glibc's allocator keeps what is freed for as long as it thinks that more will be wanted, and
+/// raises its thresholds as it goes, so that a process comes to hold twice what it uses. Fixed
+/// thresholds make it give large blocks back at once. Measured on 900 texts of 100 B to 31 MB at
+/// 128 MiB: a peak of 81 MiB instead of up to 135, at no measurable cost in time.
+const ALLOCATOR: [(&str, &str); 2] = [
+    ("MALLOC_MMAP_THRESHOLD_", "4194304"),
+    ("MALLOC_TRIM_THRESHOLD_", "8388608"),
+];
+
+/// The environment that a stage's process is to start with, where the user has not set it.
+pub fn allocator_settings() -> impl Iterator<Item = (&'static str, &'static str)> {
+    ALLOCATOR
+        .into_iter()
+        .filter(|(name, _)| std::env::var_os(name).is_none())
+}
+
+/// Starts this process's program anew with [`allocator_settings`], which an allocator reads only
+/// at its start. Comes back where nothing is to be set or it cannot be done: the settings save
+/// memory and decide nothing.
+pub(crate) fn settle_allocator() {
+    let settings: Vec<_> = allocator_settings().collect();
+    if settings.is_empty() || !cfg!(all(target_os = "linux", target_env = "gnu")) {
+        return;
+    }
+    let Ok(program) = own_program() else { return };
+    let mut args = std::env::args_os();
+    let name = args.next().unwrap_or_else(|| "neardup".into());
+    let mut command = Command::new(program);
+    // On success this does not come back.
+    let _ = command.arg0(name).args(args).envs(settings).exec();
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use records::{Pipeline, Stage};
-use workdir::{Definition, Facts, Receipt, Span, StagePlan, State, WorkDir};
+use workdir::{Definition, Facts, Span, StagePlan, State, WorkDir};
 
 use crate::chain::Link;
 use crate::lines::{bytes, count};
@@ -54,7 +54,9 @@ pub fn survey(pipeline: &Pipeline, links: &[Link]) -> Result<Survey, Problem> {
     }
     for link in links {
         if let State::Done(receipt) = &link.state {
-            facts.counters.extend(counters(receipt));
+            facts
+                .counters
+                .extend(counters(receipt.stage, &receipt.counters));
         }
     }
     Ok(Survey {
@@ -64,12 +66,14 @@ pub fn survey(pipeline: &Pipeline, links: &[Link]) -> Result<Survey, Problem> {
     })
 }
 
-fn counters(receipt: &Receipt) -> BTreeMap<String, u64> {
-    receipt
-        .counters
+/// A stage's counters that are numbers, as [`Facts`] names them.
+pub(crate) fn counters<'a>(
+    stage: Stage,
+    counters: &'a BTreeMap<String, serde_json::Value>,
+) -> impl Iterator<Item = (String, u64)> + 'a {
+    counters
         .iter()
-        .filter_map(|(name, value)| Some((format!("{}.{name}", receipt.stage), value.as_u64()?)))
-        .collect()
+        .filter_map(move |(name, value)| Some((format!("{stage}.{name}"), value.as_u64()?)))
 }
 
 /// A stage that will run, why, and what it will need.
@@ -255,7 +259,7 @@ pub fn plan_lines(
         )
     };
     if disk != Disk::default() {
-        lines.push(on("work folder", disk.work, work.root()));
+        lines.push(on("work folder", disk.work, &existing(work.root())));
         lines.push(on(
             "output",
             disk.output,

@@ -4,11 +4,13 @@ use std::process::ExitCode;
 
 use clap::{Args, Command, FromArgMatches};
 use records::{Pipeline, Stage};
-use workdir::{Context, Definition, Expected, Lock, Progress, Receipt, State, WorkDir};
+use workdir::{
+    Context, Definition, Expected, Facts, Lock, Outcome, Progress, Receipt, State, WorkDir,
+};
 
-use crate::machine::{Meter, default_memory_bytes, open_files, threads};
+use crate::machine::{Meter, default_memory_bytes, open_files, settle_allocator, threads};
 use crate::progress::watch;
-use crate::{Problem, StageArgs, chain, lines, load, overlap, report};
+use crate::{Problem, StageArgs, chain, lines, load, overlap, plan, report};
 
 /// The whole of a stage's binary: parses the arguments, runs the stage where it has to, and
 /// gives the exit code.
@@ -33,6 +35,9 @@ pub fn stage_main(definition: &Definition) -> ExitCode {
 /// When the manifest is wrong, a stage before it has to run first, or the stage does not end
 /// well.
 pub fn run_here(definition: &Definition, args: &StageArgs) -> Result<(), Problem> {
+    if !args.child {
+        settle_allocator();
+    }
     let meter = Meter::start();
     die_with_parent(args.child);
     let pipeline = load(&args.pipeline)?;
@@ -104,7 +109,7 @@ fn execute(
     let outcome = watch(definition.stage, &progress, quiet, || {
         (definition.run)(pipeline, &context)
     });
-    let outcome = match outcome {
+    let mut outcome = match outcome {
         Ok(outcome) => outcome,
         Err(failure) => {
             // The failure is what counts; what cannot be removed goes with the next run.
@@ -112,10 +117,51 @@ fn execute(
             return Err(failure.into());
         }
     };
+    account(definition, pipeline, &context, &mut outcome);
     let usage = meter.usage(memory_bytes, context.threads);
     let receipt = Receipt::new(expected, outcome, usage);
     receipt.save(work)?;
     Ok(receipt)
+}
+
+/// Adds what the budget was divided into, beside what was used, unless the stage did so itself.
+fn account(
+    definition: &Definition,
+    pipeline: &Pipeline,
+    context: &Context<'_>,
+    outcome: &mut Outcome,
+) {
+    let chain = Receipt::chain(context.work, context.expected).unwrap_or_default();
+    let mut facts = Facts::default();
+    for receipt in chain.values() {
+        facts
+            .counters
+            .extend(plan::counters(receipt.stage, &receipt.counters));
+    }
+    let stage = definition.stage;
+    facts
+        .counters
+        .extend(plan::counters(stage, &outcome.counters));
+    facts.files = facts.counter("sign.files").unwrap_or(0);
+    facts.documents = facts.counter("sign.documents").unwrap_or(0);
+    facts.text_bytes = facts.counter("sign.text_bytes").unwrap_or(0);
+    facts.input_bytes = facts.counter("sign.input_bytes").unwrap_or(0);
+    let (memory_bytes, threads) = (context.memory_bytes, context.threads);
+    let Ok(plan) = (definition.plan)(pipeline, &facts, memory_bytes, threads) else {
+        return;
+    };
+    if outcome.counters.contains_key("memory_planned") {
+        return;
+    }
+    outcome.count("memory_planned", plan.memory_json());
+    outcome.count("threads_used", plan.threads);
+    if plan.threads < threads {
+        outcome.warnings.push(format!(
+            "{stage} uses {} of {threads} threads: run.memory of {} MiB holds no more",
+            plan.threads,
+            memory_bytes >> 20
+        ));
+    }
 }
 
 /// The receipts of the stages up to this one, and of those after it that still fit.

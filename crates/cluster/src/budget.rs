@@ -2,7 +2,7 @@
 
 use extsort::Config;
 use records::{DocSet, Pipeline};
-use workdir::{BASE_BYTES, Facts, Span, StagePlan};
+use workdir::{BASE_BYTES, Facts, Span, StagePlan, divide, spilled};
 
 use crate::Error;
 use crate::{components, keeper};
@@ -13,8 +13,6 @@ const READER_BYTES: u64 = 5 << 20;
 const WRITER_BYTES: u64 = 3 << 20;
 /// The least for each sort.
 const SORT_BYTES: u64 = 1 << 20;
-/// Allocator slack and the lists of runs: one in so many bytes.
-const SLACK_SHARE: u64 = 16;
 
 /// The parts of the budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,18 +35,11 @@ impl Budget {
         let fixed = BASE_BYTES + READER_BYTES + WRITER_BYTES + bits;
         let words = keeper::member_words(pipeline.sign.k);
         let sort = SORT_BYTES.max(Config::minimum_memory_bytes(words));
-        let least = fixed + 3 * sort;
-        let slack = memory_bytes / SLACK_SHARE;
-        let Some(left) = memory_bytes
-            .checked_sub(fixed + slack)
-            .filter(|left| *left >= 3 * sort)
-        else {
-            return Err(Error::Memory {
-                budget_bytes: memory_bytes,
-                documents,
-                needed_bytes: least + least / (SLACK_SHARE - 1) + 1,
-            });
-        };
+        let left = divide(memory_bytes, fixed, 3 * sort).map_err(|needed_bytes| Error::Memory {
+            budget_bytes: memory_bytes,
+            documents,
+            needed_bytes,
+        })?;
         let parents = components::resident_bytes(linked);
         let resident = parents + 2 * sort <= left && linked < u64::from(u32::MAX);
         Ok(match resident {
@@ -91,7 +82,6 @@ pub(crate) fn plan(
         members.low.min(low.sort_bytes) + verdicts.low.min(low.sort_bytes),
         members.high.min(high.sort_bytes) + verdicts.high.min(high.sort_bytes),
     );
-    let spill = |bytes: u64, budget: u64| if bytes > budget { 2 * bytes } else { 0 };
     let tables = linked.map(|linked| 40 * linked);
     Ok(StagePlan {
         memory: vec![
@@ -115,8 +105,8 @@ pub(crate) fn plan(
         ],
         threads,
         work_peak: Span::between(
-            spill(members.low, low.sort_bytes),
-            spill(members.high, high.sort_bytes) + spill(verdicts.high, high.sort_bytes),
+            spilled(members.low, low.sort_bytes),
+            spilled(members.high, high.sort_bytes) + spilled(verdicts.high, high.sort_bytes),
         ) + tables,
         work_kept: tables,
         output: Span::default(),

@@ -226,6 +226,24 @@ pub enum Error {
         /// What would be lost.
         what: String,
     },
+    /// A row group takes more memory than there is.
+    #[error("`{}`: {place}{}: a page of {page_bytes} bytes takes {needed_bytes} bytes of memory to be \
+             written again, and there are {budget_bytes}; give it more memory",
+            path.display(), row_text(*row))]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// The row group and the column.
+        place: String,
+        /// The row in the file, from 0, at which the page begins; none where that is not known.
+        row: Option<u64>,
+        /// The size of the page without compression.
+        page_bytes: u64,
+        /// What would do, in bytes.
+        needed_bytes: u64,
+        /// What there is.
+        budget_bytes: u64,
+    },
     /// The decisions of a file could not be read, or are not in the order of its rows.
     #[error("the decisions on `{}` cannot be used: {source}", path.display())]
     Decisions {
@@ -237,6 +255,11 @@ pub enum Error {
     /// The caller stopped the work.
     #[error("the work was stopped before it was done")]
     Cancelled,
+}
+
+/// How a row is named where it is known.
+fn row_text(row: Option<u64>) -> String {
+    row.map_or_else(String::new, |row| format!(", row {row} of the file"))
 }
 
 impl Error {

@@ -28,5 +28,6 @@ pub use column::{
 };
 pub use error::Error;
 pub use list::{Listed, Listing, list};
+pub use open::footer_memory;
 pub use source::{RowGroup, Source, inspect, unchanged};
 pub use text::{Need, TextBatch, TextReader, utf8};

@@ -39,7 +39,8 @@ pub struct Need {
     pub row_group: usize,
     /// The rows of the page; none where it is one that was begun.
     pub rows: u64,
-    /// The size of the page, without compression: the length of its texts and a few bytes a row.
+    /// The size of the page, with a dictionary that stands before it, without compression: the
+    /// length of its texts and a few bytes a row.
     pub page_bytes: u64,
 }
 
@@ -111,30 +112,39 @@ impl TextReader {
         let Some(chunk) = &self.chunk else {
             return Ok(None);
         };
-        let mut need = Need {
-            bytes: self.pace.batch_bytes(),
-            row: self.next_row,
-            row_group: chunk.row_group(),
-            rows: 0,
-            page_bytes: 0,
-        };
-        if chunk.left_in_page() > 0 {
-            let page = chunk.pages().current();
-            need.bytes = need.bytes.max(chunk.pages().dictionary_bytes());
-            need.page_bytes = page.map_or(0, |page| page.uncompressed);
-            need.bytes = need.bytes.saturating_add(need.page_bytes);
-        } else if let Some(upcoming) = self.leaf.upcoming(chunk)? {
-            let reading = chunk.pages().bytes_to_read(&upcoming);
-            need.rows = upcoming.data.values;
-            need.page_bytes = upcoming.data.uncompressed;
-            // No value is longer than its page; what is put together anew adds to the batch.
-            let copied = match upcoming.data.copies_values() {
-                true => self.pace.batch_bytes() + need.page_bytes,
-                false => 0,
+        let pages = chunk.pages();
+        let (page, rows, bytes) = if chunk.left_in_page() > 0 {
+            let Some(page) = pages.current() else {
+                return Ok(None);
             };
-            need.bytes = need.bytes.max(reading.saturating_add(copied));
+            let held = pages.dictionary_bytes().saturating_add(page.uncompressed);
+            (page.uncompressed, (0, page), held)
+        } else {
+            let Some(upcoming) = self.leaf.upcoming(chunk)? else {
+                // The chunk ends too early, which reading it will say.
+                return Ok(Some(self.need_of(chunk.row_group(), 0, 0, 0)));
+            };
+            let rows = (upcoming.data.values, upcoming.data);
+            (upcoming.page_bytes(), rows, pages.bytes_to_read(&upcoming))
+        };
+        let (rows, header) = rows;
+        // No value is longer than its page; what is put together anew adds to the batch.
+        let copied = match header.copies_values() {
+            true => self.pace.batch_bytes() + header.uncompressed,
+            false => 0,
+        };
+        let bytes = bytes.saturating_add(copied);
+        Ok(Some(self.need_of(chunk.row_group(), rows, page, bytes)))
+    }
+
+    fn need_of(&self, row_group: usize, rows: u64, page_bytes: u64, bytes: u64) -> Need {
+        Need {
+            bytes: bytes.max(self.pace.batch_bytes()),
+            row: self.next_row,
+            row_group,
+            rows,
+            page_bytes,
         }
-        Ok(Some(need))
     }
 
     /// The next batch; none after the last row. After an error the reader is of no more use.
@@ -254,5 +264,7 @@ pub fn utf8<'v>(
     }
 }
 
+#[cfg(test)]
+mod need_tests;
 #[cfg(test)]
 mod tests;

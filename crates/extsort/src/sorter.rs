@@ -23,7 +23,9 @@ const FIRST_BUFFER_BYTES: usize = 32 << 10;
 /// let folder = std::env::temp_dir();
 /// let (record_words, key_words) = (2, 1);
 /// let memory_bytes = extsort::Config::minimum_memory_bytes(record_words);
-/// let config = extsort::Config { folder, memory_bytes, threads: 1, record_words, key_words };
+/// let (open_files, threads) = (64, 1);
+/// let config =
+///     extsort::Config { folder, memory_bytes, open_files, threads, record_words, key_words };
 /// let mut sorter = extsort::Sorter::new(config)?;
 /// sorter.push(&[7, 1])?;
 /// sorter.push(&[3, 2])?;

@@ -3,7 +3,7 @@
 use extsort::Config;
 use records::settings::Verify;
 use records::{DocSet, Pipeline};
-use workdir::{BASE_BYTES, Facts, Span, StagePlan};
+use workdir::{BASE_BYTES, Facts, Span, StagePlan, divide, spilled};
 
 use crate::Error;
 use crate::bucket;
@@ -12,8 +12,6 @@ use crate::bucket;
 const READER_BYTES: u64 = 4 << 20;
 /// The least for each sort.
 const SORT_BYTES: u64 = 1 << 20;
-/// Allocator slack and the lists of runs: one in so many bytes.
-const SLACK_SHARE: u64 = 16;
 /// The most that the sort of edges may leave to the signatures.
 const EDGE_SHARE: u64 = 8;
 
@@ -54,19 +52,12 @@ impl Budget {
         let fixed = BASE_BYTES + DocSet::memory_bytes(documents) + READER_BYTES + anchors;
         let record = 2 + (u64::from(k) * u64::from(join.bits) / 8).div_ceil(8);
         let sort = SORT_BYTES.max(Config::minimum_memory_bytes(record as usize));
-        let least = fixed + 3 * sort;
-        let slack = memory_bytes / SLACK_SHARE;
-        let Some(left) = memory_bytes
-            .checked_sub(fixed + slack)
-            .filter(|left| *left >= 3 * sort)
-        else {
-            return Err(Error::Memory {
-                budget_bytes: memory_bytes,
-                documents,
-                anchors: join.anchors,
-                needed_bytes: least + least / (SLACK_SHARE - 1) + 1,
-            });
-        };
+        let left = divide(memory_bytes, fixed, 3 * sort).map_err(|needed_bytes| Error::Memory {
+            budget_bytes: memory_bytes,
+            documents,
+            anchors: join.anchors,
+            needed_bytes,
+        })?;
         let store = shared * u64::from(k) * u64::from(join.bits) / 8;
         let (signatures, spare) = match join.verify {
             Verify::None => (Signatures::Unused, left),
@@ -113,12 +104,15 @@ pub(crate) fn plan(
     // A bucket's forest has at most an edge a document less one.
     let found = Span::between(shared.low / 2, postings.high);
     let record = 16 + u64::from(pipeline.sign.k) * u64::from(pipeline.join.bits) / 8;
+    // The compact copy, and one band at a time: its postings, then their signatures.
     let travelling = match high.signatures {
-        // One band at a time; its postings, then their signatures.
         Signatures::Travel => postings.map(|postings| postings / bands * (record + 16)),
         _ => Span::default(),
     };
-    let spill = |bytes: u64, budget: u64| if bytes > budget { 2 * bytes } else { 0 };
+    let copy = match high.signatures {
+        Signatures::Travel => shared.map(|shared| shared * record),
+        _ => Span::default(),
+    };
     let edges = Span::or(
         facts.counter("join.edges"),
         shared.low / 2,
@@ -148,9 +142,9 @@ pub(crate) fn plan(
         ],
         threads: high.threads,
         work_peak: Span::between(
-            spill(24 * found.low, low.edge_bytes),
-            spill(24 * found.high, high.edge_bytes) + 2 * travelling.high + 9 * edges.high,
-        ),
+            spilled(24 * found.low, low.edge_bytes),
+            spilled(24 * found.high, high.edge_bytes) + 2 * travelling.high + 9 * edges.high,
+        ) + Span::between(0, copy.high),
         work_kept: edges.map(|edges| 9 * edges),
         output: Span::default(),
     })

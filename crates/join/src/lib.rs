@@ -11,6 +11,7 @@
 
 mod bucket;
 mod budget;
+mod compact;
 mod cut;
 mod error;
 mod partition;
@@ -204,7 +205,7 @@ fn run_with<S: Slot>(pipeline: &Pipeline, context: &Context<'_>) -> Result<Outco
             let store = resident::load::<S>(&before, &shared.docs, shared.count)?;
             resident::join(&before, &budget, Some((&shared.docs, &store)), &edges)?
         }
-        Signatures::Travel => travel::join::<S>(&before, &budget, &scratch, &edges)?,
+        Signatures::Travel => travel::join::<S>(&before, &budget, &shared.docs, &scratch, &edges)?,
     };
 
     let mut outcome = Outcome::default();

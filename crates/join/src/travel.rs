@@ -1,27 +1,32 @@
 //! Signatures brought to the buckets by sorted passes, one band at a time.
 //!
-//! For a band: its postings are sorted by document, merged with a scan of the signature shards,
-//! and sorted by key again, now with the signature in the record. No signature is read at random.
+//! The signatures that buckets ask for are first copied, in document order ([`Compact`]). For a
+//! band: its postings are sorted by document, merged with that copy, and sorted by key again, now
+//! with the signature in the record. No signature is read at random.
 
 use std::path::Path;
 
+use records::DocSet;
 use records::pods::Posting;
 
 use crate::budget::Budget;
+use crate::compact::Compact;
 use crate::partition::Postings;
-use crate::slot::{Slot, pack, unpack, words};
+use crate::slot::{Slot, unpack, words};
 use crate::{BandJoin, Before, Edges, Error, Joined, travel_sorter};
 
-/// Joins all bands, one after the other.
+/// Joins all bands, one after the other; `docs` are the documents that share a bucket.
 pub(crate) fn join<S: Slot>(
     before: &Before<'_>,
     budget: &Budget,
+    docs: &DocSet,
     scratch: &Path,
     edges: &Edges,
 ) -> Result<Joined, Error> {
+    let copy = Compact::write::<S>(before, docs, scratch)?;
     let mut joined = Joined::default();
     for band in 0..before.pipeline.band.bands {
-        joined.merge(join_band::<S>(before, budget, band, scratch, edges)?);
+        joined.merge(join_band::<S>(before, budget, band, &copy, scratch, edges)?);
     }
     Ok(joined)
 }
@@ -30,6 +35,7 @@ fn join_band<S: Slot>(
     before: &Before<'_>,
     budget: &Budget,
     band: u32,
+    copy: &Compact,
     scratch: &Path,
     edges: &Edges,
 ) -> Result<Joined, Error> {
@@ -50,22 +56,18 @@ fn join_band<S: Slot>(
     let mut wanted = by_doc.finish()?;
     let mut record = vec![0u64; words];
     let mut next = head(wanted.next()?);
-    let mut scan = before.scan();
-    while let Some((first, batch)) = scan.next_batch()? {
+    let mut signatures = copy.read()?;
+    while next.is_some()
+        && let Some((found, slots)) = signatures.next()?
+    {
         while let Some((doc, key)) = next
-            && doc < first + batch.rows() as u64
+            && doc == found
         {
-            let slots = batch
-                .slots((doc - first) as usize)?
-                .ok_or(Error::NoSignature { doc })?;
             record[0] = key;
             record[1] = doc;
-            pack::<S>(slots, &mut record[2..]);
+            record[2..].copy_from_slice(slots);
             by_key.push(&record)?;
             next = head(wanted.next()?);
-        }
-        if next.is_none() {
-            break;
         }
     }
     if let Some((doc, _)) = next {

@@ -1,7 +1,6 @@
 //! Running a stage as a child process.
 
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use cli::{Code, PipelineArgs, Problem};
@@ -16,10 +15,10 @@ pub(crate) fn run(stage: Stage, args: &PipelineArgs) -> Result<(), Problem> {
         let message = format!("the stage `{stage}` {what}; run again, and it starts from there");
         Problem::new(Code::Failed, message)
     };
-    let program = own_program()
+    let program = cli::own_program()
         .map_err(|error| failed(format!("could not be started (no own path: {error})")))?;
     let mut command = Command::new(&program);
-    command.arg0("neardup");
+    command.arg0("neardup").envs(cli::allocator_settings());
     command.arg(stage.name()).arg(&args.manifest).arg("--child");
     for setting in &args.set {
         command.arg("--set").arg(setting);
@@ -49,15 +48,6 @@ pub(crate) fn run(stage: Stage, args: &PipelineArgs) -> Result<(), Problem> {
             let code = code.unwrap_or(-1);
             Err(failed(format!("ended with code {code}")))
         }
-    }
-}
-
-/// The program that this process runs, also where its file was replaced meanwhile.
-fn own_program() -> std::io::Result<PathBuf> {
-    let running = Path::new("/proc/self/exe");
-    match running.exists() {
-        true => Ok(running.to_owned()),
-        false => std::env::current_exe(),
     }
 }
 

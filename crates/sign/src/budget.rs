@@ -13,7 +13,7 @@ const SCRATCH_BYTES: u64 = 5 << 20;
 /// What a worker needs beside the text and the signatures.
 pub(crate) const WORKER_BYTES: u64 = DECODE_BYTES + SCRATCH_BYTES;
 /// The least that a lone worker has for the text itself.
-const TEXT_BYTES_LEAST: u64 = 1 << 20;
+pub(crate) const TEXT_BYTES_LEAST: u64 = 1 << 20;
 /// The least that each of several workers has for the text itself: a page and a dictionary of common size. With less,
 /// they would mostly wait for a pass with fewer of them.
 const TEXT_BYTES_SHARED: u64 = 4 << 20;
@@ -26,10 +26,24 @@ const SLACK_SHARE: u64 = 16;
 /// What one worker may take for the text that it reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Share {
-    /// Pages in the file and in memory, the dictionary, and the texts that point into them.
+    /// Pages in the file and in memory, the dictionary, and the texts that point into them; the footer.
     pub(crate) text_bytes: u64,
     /// The text of a batch. A quarter, as a batch points into pages, while the next is read.
     pub(crate) batch_bytes: u64,
+}
+
+impl Share {
+    fn of(text_bytes: u64) -> Self {
+        Self {
+            text_bytes,
+            batch_bytes: (text_bytes / 4).min(BATCH_BYTES_MAX),
+        }
+    }
+
+    /// The share that is left when so many bytes of it are taken.
+    pub(crate) fn without(self, bytes: u64) -> Self {
+        Self::of(self.text_bytes.saturating_sub(bytes))
+    }
 }
 
 /// The budget of a run.
@@ -61,6 +75,24 @@ impl Budget {
         Ok(budget)
     }
 
+    /// The budget while footers are read; none is one without limit. One that holds no worker at all, which is refused
+    /// later and for that, lets common footers pass.
+    pub(crate) fn for_footers(memory_bytes: Option<u64>, k: u32) -> Self {
+        let mut budget = Self {
+            memory_bytes: memory_bytes.unwrap_or(u64::MAX),
+            writer_bytes: SignatureWriter::memory_bytes(k),
+            threads: 1,
+        };
+        let least = budget.for_text(TEXT_BYTES_SHARED);
+        budget.memory_bytes = budget.memory_bytes.max(least);
+        budget
+    }
+
+    /// The most that a lone worker may take for the text.
+    pub(crate) fn for_text_at_most(&self) -> u64 {
+        self.text_bytes(1)
+    }
+
     /// The most workers that it holds.
     pub(crate) fn threads(&self) -> usize {
         self.threads
@@ -84,11 +116,7 @@ impl Budget {
 
     /// The share of each of so many workers.
     pub(crate) fn share(&self, threads: usize) -> Share {
-        let text_bytes = self.text_bytes(threads);
-        Share {
-            text_bytes,
-            batch_bytes: (text_bytes / 4).min(BATCH_BYTES_MAX),
-        }
+        Share::of(self.text_bytes(threads))
     }
 
     /// The budget that lets one worker take so much for the text; a whole number of MiB.
@@ -96,8 +124,9 @@ impl Budget {
         let needed = text_bytes
             .saturating_add(self.fixed_bytes())
             .saturating_add(BASE_BYTES);
-        // So that what is left without the slack is at least that, rounded up.
-        let with_slack = needed.saturating_add(needed / (SLACK_SHARE - 1) + 1);
+        // The least budget that leaves so much without the slack.
+        let slack = needed.saturating_sub(1) / (SLACK_SHARE - 1);
+        let with_slack = needed.saturating_add(slack);
         with_slack.div_ceil(1 << 20).saturating_mul(1 << 20)
     }
 

@@ -10,6 +10,7 @@ use workdir::{Receipt, WorkDir};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::Error;
+use crate::budget::{Budget, TEXT_BYTES_LEAST};
 
 /// What identifies a file of the input: path relative to its root, rows, fingerprint.
 pub(crate) type Known = (String, u64, String);
@@ -41,7 +42,9 @@ pub(crate) fn known_or_inspected(pipeline: &Pipeline, work: &WorkDir) -> Result<
         .filter(|listed| same_file(&before, listed).is_none())
         .cloned()
         .collect();
-    let mut inspected = inspect_all(&unknown, &pipeline.input.text, threads())?.into_iter();
+    let budget = Budget::for_footers(pipeline.run.memory_bytes, pipeline.sign.k);
+    let text = &pipeline.input.text;
+    let mut inspected = inspect_all(&unknown, text, threads(), &budget)?.into_iter();
     let mut all = Vec::with_capacity(listing.files.len());
     for listed in &listing.files {
         if let Some(file) = same_file(&before, listed) {
@@ -90,35 +93,76 @@ fn threads() -> usize {
 pub(crate) fn inspected(
     pipeline: &Pipeline,
     threads: usize,
+    memory_bytes: u64,
 ) -> Result<(Vec<Source>, Listing), Error> {
+    let budget = Budget::for_footers(Some(memory_bytes), pipeline.sign.k);
     let listing = dataset::list(&pipeline.input.paths)?;
-    let sources = inspect_all(&listing.files, &pipeline.input.text, threads)?;
+    let sources = inspect_all(&listing.files, &pipeline.input.text, threads, &budget)?;
     Ok((sources, listing))
 }
 
-/// Reads the footers of `files` with `threads` readers; the error is that of the first file in
-/// order that has one, whatever the threads.
-fn inspect_all(files: &[Listed], text: &str, threads: usize) -> Result<Vec<Source>, Error> {
+/// Reads the footers of `files` with `threads` readers, those that do not fit a thread's share of
+/// the budget one at a time; the error is that of the first file in order that has one, whatever
+/// the threads.
+fn inspect_all(
+    files: &[Listed],
+    text: &str,
+    threads: usize,
+    budget: &Budget,
+) -> Result<Vec<Source>, Error> {
     let next = AtomicUsize::new(0);
-    let found: Mutex<Vec<(usize, Result<Source, dataset::Error>)>> = Mutex::default();
+    let found: Mutex<Vec<(usize, Result<Source, Error>)>> = Mutex::default();
+    let alone: Mutex<Vec<usize>> = Mutex::default();
+    let put = |i, source| {
+        let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+        found.push((i, source));
+    };
     std::thread::scope(|scope| {
         for _ in 0..threads.min(files.len()) {
             scope.spawn(|| {
                 loop {
                     let i = next.fetch_add(1, Ordering::Relaxed);
                     let Some(listed) = files.get(i) else { break };
-                    let source = dataset::inspect(listed, text);
+                    let source = match check_footer(listed, budget) {
+                        Ok(bytes) if bytes > budget.for_text_at_most() / threads as u64 => {
+                            let mut alone = alone.lock().unwrap_or_else(PoisonError::into_inner);
+                            alone.push(i);
+                            continue;
+                        }
+                        Ok(_) => dataset::inspect(listed, text).map_err(Error::from),
+                        Err(error) => Err(error),
+                    };
                     if source.is_err() {
                         next.store(files.len(), Ordering::Relaxed);
                     }
-                    let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
-                    found.push((i, source));
+                    put(i, source);
                 }
             });
         }
     });
+    for i in alone.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        if let Some(listed) = files.get(i) {
+            put(i, dataset::inspect(listed, text).map_err(Error::from));
+        }
+    }
     let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
     found.sort_by_key(|&(i, _)| i);
-    let sources: Result<Vec<Source>, _> = found.into_iter().map(|(_, source)| source).collect();
-    Ok(sources?)
+    found.into_iter().map(|(_, source)| source).collect()
+}
+
+/// What the footer of a file takes in memory; refused where the budget does not hold it and a
+/// worker.
+fn check_footer(listed: &Listed, budget: &Budget) -> Result<u64, Error> {
+    let bytes = dataset::footer_memory(listed)?;
+    let least = bytes.saturating_add(TEXT_BYTES_LEAST);
+    if least <= budget.for_text_at_most() {
+        return Ok(bytes);
+    }
+    Err(Error::Large {
+        path: listed.path.clone(),
+        place: "footer".to_owned(),
+        what: format!("a footer that takes {bytes} bytes of memory"),
+        needed_bytes: budget.for_text(least),
+        budget_bytes: budget.memory_bytes(),
+    })
 }

@@ -72,7 +72,7 @@ fn identity(pipeline: &Pipeline, work: &WorkDir) -> Result<Settings, Error> {
 /// fails.
 pub fn run(pipeline: &Pipeline, context: &Context<'_>) -> Result<Outcome, Error> {
     let work = context.work;
-    let (sources, listing) = inputs::inspected(pipeline, context.threads)?;
+    let (sources, listing) = inputs::inspected(pipeline, context.threads, context.memory_bytes)?;
     let units = units::plan(&sources, &work.signatures());
     work.prepare(&work.signatures())?;
 

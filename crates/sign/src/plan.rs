@@ -5,7 +5,7 @@ use tables::signatures::SignatureWriter;
 use workdir::{BASE_BYTES, Facts, Span, StagePlan};
 
 use crate::Error;
-use crate::worker;
+use crate::budget::{Budget, WORKER_BYTES};
 
 /// What a shard holds of a document beside its slots: hash, lengths, row, levels.
 const ROW_BYTES: u64 = 54;
@@ -20,7 +20,9 @@ pub(crate) fn plan(
     threads: usize,
 ) -> Result<StagePlan, Error> {
     let k = pipeline.sign.k;
-    let (threads, batch_bytes) = worker::workers(memory_bytes, threads, k)?;
+    let budget = Budget::new(memory_bytes, threads, k)?;
+    let threads = budget.threads();
+    let batch_bytes = budget.share(threads).batch_bytes;
     let workers = threads as u64;
     let row = 4 * u64::from(k) + ROW_BYTES;
     let signatures = facts.signed() * row + (facts.documents - facts.signed()) * 32;
@@ -34,7 +36,7 @@ pub(crate) fn plan(
             ("text_batches", Span::exact(workers * texts)),
             (
                 "pages",
-                Span::exact(workers * worker::WORKER_BYTES.min(facts.largest_text_group_bytes)),
+                Span::exact(workers * WORKER_BYTES.min(facts.largest_text_group_bytes)),
             ),
             ("signature_shards", Span::exact(workers * shards)),
         ],

@@ -12,8 +12,7 @@ use tables::signatures::{FORMAT, KIND, Signature, SignatureWriter};
 use workdir::{Context, Output, Progress};
 
 use crate::Error;
-pub(crate) use crate::budget::WORKER_BYTES;
-use crate::budget::{Budget, Share};
+use crate::budget::{Budget, Share, TEXT_BYTES_LEAST};
 use crate::units::Unit;
 
 /// A text from this size on is read in parts, so that no buffer grows with it.
@@ -72,13 +71,6 @@ fn shingle_config(sign: &settings::Sign) -> shingle::Config {
     }
 }
 
-/// How many workers the budget holds, and the bytes of text of a batch of each.
-pub(crate) fn workers(memory_bytes: u64, threads: usize, k: u32) -> Result<(usize, u64), Error> {
-    let budget = Budget::new(memory_bytes, threads, k)?;
-    let threads = budget.threads();
-    Ok((threads, budget.share(threads).batch_bytes))
-}
-
 /// All units, signed.
 #[derive(Debug)]
 pub(crate) struct Signed {
@@ -93,11 +85,15 @@ pub(crate) struct Signed {
     pub(crate) warnings: Vec<String>,
 }
 
-/// What does not fit a worker's share: a page, or a text of it.
-#[derive(Clone, Copy, Debug)]
+/// What does not fit a worker's share.
+#[derive(Clone, Debug)]
 struct Large {
-    /// What takes it; `bytes` is what has to fit.
-    need: Need,
+    /// What it is, with its size.
+    what: String,
+    /// Where in the file.
+    place: String,
+    /// What has to fit.
+    bytes: u64,
     /// Progress that was reported before it was met.
     reported: u64,
 }
@@ -147,18 +143,18 @@ pub(crate) fn sign_all(
             .map(|(unit, found)| (*unit, found.reported))
             .collect();
         // The first of the largest, so that the message is the same whatever the threads.
-        let largest = large.iter().rev().max_by_key(|(_, found)| found.need.bytes);
+        let largest = large.iter().rev().max_by_key(|(_, found)| found.bytes);
         let Some((unit, found)) = largest else { break };
-        let Some(fewer) = budget.threads_below(threads, found.need.bytes) else {
-            return Err(job.refusal(&budget, *unit, &found.need));
+        let Some(fewer) = budget.threads_below(threads, found.bytes) else {
+            return Err(job.refusal(&budget, *unit, found));
         };
         passed_on += pending.len() as u64;
         warnings.push(format!(
-            "sign uses {fewer} of {threads} threads for {} of {} units: a page of {} bytes takes \
-             more than a thread's share of run.memory",
+            "sign uses {fewer} of {threads} threads for {} of {} units: {} takes more than a thread's \
+             share of run.memory",
             pending.len(),
             units.len(),
-            found.need.page_bytes
+            found.what
         ));
         threads = fewer;
     }
@@ -219,19 +215,16 @@ impl Job<'_> {
     }
 
     /// The refusal of what does not fit the share of a lone worker.
-    fn refusal(&self, budget: &Budget, unit: usize, need: &Need) -> Error {
+    fn refusal(&self, budget: &Budget, unit: usize, large: &Large) -> Error {
         let unit = self.units.get(unit);
         let source = unit.and_then(|unit| self.sources.get(unit.source));
         Error::Large {
             path: source
                 .map(|source| source.listed.path.clone())
                 .unwrap_or_default(),
-            row_group: need.row_group,
-            row: need.row,
-            column: self.pipeline.input.text.clone(),
-            rows: need.rows,
-            bytes: need.page_bytes,
-            needed_bytes: budget.for_text(need.bytes),
+            place: large.place.clone(),
+            what: large.what.clone(),
+            needed_bytes: budget.for_text(large.bytes),
             budget_bytes: budget.memory_bytes(),
         }
     }
@@ -276,23 +269,41 @@ impl<'a> Worker<'a> {
 
     /// Signs a unit, of which an earlier pass reported `reported` bytes as done.
     fn sign(&mut self, source: &Source, unit: &Unit, reported: u64) -> Result<Done, Error> {
-        let text = &self.pipeline.input.text;
-        let k = self.pipeline.sign.k;
-        let Share {
-            text_bytes,
-            batch_bytes,
-        } = self.share;
-        let mut reader = TextReader::open(source, text, unit.row_groups.clone(), batch_bytes)?;
-        let mut writer = SignatureWriter::create(&unit.shard, &self.provenance, k, unit.first_row)?;
-        let mut counts = Counts::default();
         let mut progress = Reported {
             progress: self.context.progress,
             reported,
         };
+        let footer_bytes = dataset::footer_memory(&source.listed)?;
+        let least = footer_bytes.saturating_add(TEXT_BYTES_LEAST);
+        if least > self.share.text_bytes {
+            return Ok(Done::Large(Large {
+                what: format!("a footer that takes {footer_bytes} bytes of memory"),
+                place: "footer".to_owned(),
+                bytes: least,
+                reported,
+            }));
+        }
+        let share = self.share.without(footer_bytes);
+        let (text, k) = (&self.pipeline.input.text, self.pipeline.sign.k);
+        let groups = unit.row_groups.clone();
+        let mut reader = TextReader::open(source, text, groups, share.batch_bytes)?;
+        let mut writer = SignatureWriter::create(&unit.shard, &self.provenance, k, unit.first_row)?;
+        let mut counts = Counts::default();
+        let large = |what, need: &Need, row, bytes: u64, reported| {
+            Ok(Done::Large(Large {
+                what,
+                place: format!(
+                    "row group {}, row {row} of the file, column `{text}`",
+                    need.row_group
+                ),
+                bytes: bytes.saturating_add(footer_bytes),
+                reported,
+            }))
+        };
         while let Some(need) = reader.need()? {
-            if need.bytes > text_bytes {
+            if need.bytes > share.text_bytes {
                 let reported = progress.report(counts.text_bytes);
-                return Ok(Done::Large(Large { need, reported }));
+                return large(page(&need), &need, need.row, need.bytes, reported);
             }
             let Some(batch) = reader.next_batch()? else {
                 break;
@@ -300,16 +311,10 @@ impl<'a> Worker<'a> {
             for (row, value) in (batch.first_row..).zip(batch.values) {
                 let value = value.as_deref();
                 let bytes = need.bytes.saturating_add(value.map_or(0, more_for_parts));
-                if bytes > text_bytes {
-                    let need = Need {
-                        bytes,
-                        row,
-                        rows: 0,
-                        page_bytes: value.map_or(0, |value| value.len() as u64),
-                        ..need
-                    };
+                if bytes > share.text_bytes {
+                    let what = format!("a text of {} bytes", value.map_or(0, <[u8]>::len));
                     let reported = progress.report(counts.text_bytes);
-                    return Ok(Done::Large(Large { need, reported }));
+                    return large(what, &need, row, bytes, reported);
                 }
                 self.document(source, row, value, &mut writer, &mut counts)?;
             }
@@ -429,6 +434,14 @@ impl Reported<'_> {
     }
 }
 
+/// A page that is to be read, in words.
+fn page(need: &Need) -> String {
+    match need.rows {
+        1 => format!("a page of one text, {} bytes", need.page_bytes),
+        rows => format!("a page of {rows} texts, {} bytes", need.page_bytes),
+    }
+}
+
 /// What the parts of a long text take beyond what every worker has for them. Nothing, but for contrived texts.
 fn more_for_parts(value: &[u8]) -> u64 {
     if value.len() < LONG_BYTES {
@@ -437,16 +450,20 @@ fn more_for_parts(value: &[u8]) -> u64 {
     Shingler::stream_bytes(well_formed(value)).saturating_sub(PART_BYTES)
 }
 
-/// A text in pieces, each ill-formed sequence replaced by U+FFFD as [`String::from_utf8_lossy`] does.
+/// A text in pieces, each ill-formed sequence replaced by U+FFFD as [`String::from_utf8_lossy`] does; well-formed text in
+/// one piece, which is found many times faster.
 fn well_formed(value: &[u8]) -> impl Iterator<Item = &str> + Clone {
-    value.utf8_chunks().flat_map(|chunk| {
+    let whole = std::str::from_utf8(value).ok();
+    let chunked = if whole.is_some() { &[] } else { value };
+    let pieces = chunked.utf8_chunks().flat_map(|chunk| {
         let replaced = if chunk.invalid().is_empty() {
             ""
         } else {
             "\u{fffd}"
         };
         [chunk.valid(), replaced]
-    })
+    });
+    whole.into_iter().chain(pieces)
 }
 
 #[cfg(test)]

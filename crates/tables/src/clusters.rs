@@ -8,13 +8,11 @@ use arrow_array::builder::{
 };
 use arrow_array::types::Int32Type;
 use arrow_schema::{DataType, Field, Schema};
-use parquet::basic::{Compression, ZstdLevel};
-use parquet::file::properties::WriterProperties;
 use records::Provenance;
 use workdir::{Output, WorkDir};
 
 use crate::Error;
-use crate::io::{TableWriter, stored};
+use crate::io::{TableWriter, properties, stored};
 
 /// The kind in the provenance.
 pub const KIND: &str = "clusters";
@@ -22,7 +20,7 @@ pub const KIND: &str = "clusters";
 pub const FORMAT: u32 = 1;
 
 const BATCH_ROWS: usize = 8192;
-const ROW_GROUP_ROWS: usize = 1 << 17;
+const ROW_GROUP_ROWS: usize = 1 << 16;
 
 /// How a document stands to its keeper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,10 +107,7 @@ impl ClusterWriter {
     /// # Errors
     /// When the file cannot be made.
     pub fn create(work: &WorkDir, provenance: &Provenance, has_id: bool) -> Result<Self, Error> {
-        let zstd = Compression::ZSTD(ZstdLevel::default());
-        let properties = WriterProperties::builder()
-            .set_compression(zstd)
-            .set_max_row_group_row_count(Some(ROW_GROUP_ROWS));
+        let properties = properties(&["doc_id", "row", "cluster_id", "keeper"], ROW_GROUP_ROWS);
         let path = work.clusters();
         Ok(Self {
             table: TableWriter::create(&path, schema(has_id), properties, provenance, &[])?,

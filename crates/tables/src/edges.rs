@@ -10,14 +10,12 @@ use std::sync::Arc;
 use arrow_array::builder::{ArrayBuilder, Int32Builder, Int64Builder};
 use arrow_array::{Array, Int32Array, Int64Array};
 use arrow_schema::{DataType, Field, Schema};
-use parquet::basic::{Compression, ZstdLevel};
-use parquet::file::properties::WriterProperties;
 use records::Provenance;
 use records::pods::Edge;
 use workdir::{Output, WorkDir};
 
 use crate::Error;
-use crate::io::{TableReader, TableWriter, column, loaded, stored};
+use crate::io::{TableReader, TableWriter, column, loaded, properties, stored};
 
 /// The kind in the provenance.
 pub const KIND: &str = "edges";
@@ -25,7 +23,7 @@ pub const KIND: &str = "edges";
 pub const FORMAT: u32 = 1;
 
 const BATCH_ROWS: usize = 8192;
-const ROW_GROUP_ROWS: usize = 1 << 17;
+const ROW_GROUP_ROWS: usize = 1 << 16;
 
 fn schema() -> Schema {
     Schema::new(vec![
@@ -59,10 +57,7 @@ impl EdgeWriter {
         provenance: &Provenance,
         metadata: &[(&str, String)],
     ) -> Result<Self, Error> {
-        let zstd = Compression::ZSTD(ZstdLevel::default());
-        let properties = WriterProperties::builder()
-            .set_compression(zstd)
-            .set_max_row_group_row_count(Some(ROW_GROUP_ROWS));
+        let properties = properties(&["a", "b"], ROW_GROUP_ROWS);
         let table = TableWriter::create(&path(work), schema(), properties, provenance, metadata)?;
         Ok(Self {
             table,

@@ -12,8 +12,10 @@ use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
     ParquetRecordBatchReaderBuilder,
 };
+use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::file::metadata::KeyValue;
-use parquet::file::properties::WriterPropertiesBuilder;
+use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
+use parquet::schema::types::ColumnPath;
 use records::Provenance;
 use workdir::{AtomicFile, Output, WorkDir};
 
@@ -126,6 +128,21 @@ fn provenance(path: &Path, metadata: &ArrowReaderMetadata) -> Result<Provenance,
         .ok_or_else(|| Error::shape(path, "the settings are not in its metadata"))?;
     serde_json::from_str(json)
         .map_err(|error| Error::shape(path, format!("its settings are not understood ({error})")))
+}
+
+/// Properties of a table whose `ids` are columns of INT64 that hardly repeat: these take no
+/// dictionary, whose hash table would be the largest thing in memory, but differences.
+pub(crate) fn properties(ids: &[&str], row_group_rows: usize) -> WriterPropertiesBuilder {
+    let zstd = Compression::ZSTD(ZstdLevel::default());
+    let properties = WriterProperties::builder()
+        .set_compression(zstd)
+        .set_max_row_group_row_count(Some(row_group_rows));
+    ids.iter().fold(properties, |properties, id| {
+        let path = ColumnPath::from(*id);
+        properties
+            .set_column_dictionary_enabled(path.clone(), false)
+            .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED)
+    })
 }
 
 /// The column of that name as an array of type `A`.

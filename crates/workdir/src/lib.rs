@@ -21,6 +21,6 @@ pub use context::{Context, Outcome, Progress};
 pub use error::Error;
 pub use layout::WorkDir;
 pub use lock::Lock;
-pub use plan::{BASE_BYTES, Facts, Span, StagePlan};
+pub use plan::{BASE_BYTES, Facts, Span, StagePlan, divide, spilled};
 pub use receipt::{Expected, INPUTS, Receipt, State, Usage};
 pub use stage::{Definition, Failure};

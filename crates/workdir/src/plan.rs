@@ -7,6 +7,28 @@ use serde::{Deserialize, Serialize};
 /// The resident set of any stage before it has done anything: program, libraries, stacks.
 pub const BASE_BYTES: u64 = 12 << 20;
 
+/// One in so many bytes of a budget is left to the allocator and to lists of runs.
+const SLACK_SHARE: u64 = 16;
+
+/// What a budget leaves beside `fixed_bytes`, if that is `least_bytes` or more.
+///
+/// # Errors
+/// The budget that would do, in bytes.
+pub fn divide(memory_bytes: u64, fixed_bytes: u64, least_bytes: u64) -> Result<u64, u64> {
+    let slack = memory_bytes / SLACK_SHARE;
+    let left = memory_bytes.checked_sub(fixed_bytes + slack);
+    left.filter(|left| *left >= least_bytes).ok_or_else(|| {
+        let needed = fixed_bytes + least_bytes;
+        needed + needed / (SLACK_SHARE - 1) + 1
+    })
+}
+
+/// The most that a sort of so many bytes has on disk, with a buffer of so many: nothing where all
+/// fits, and twice the records while runs are merged.
+pub fn spilled(bytes: u64, buffer_bytes: u64) -> u64 {
+    if bytes > buffer_bytes { 2 * bytes } else { 0 }
+}
+
 /// A figure that is known to lie between two bounds; equal bounds mean that it is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
@@ -121,5 +143,19 @@ impl StagePlan {
             .map(|(name, part)| ((*name).to_owned(), part.high.into()))
             .collect::<serde_json::Map<_, _>>()
             .into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_budget_that_would_do_does() {
+        for (fixed, least) in [(0, 100), (12 << 20, 3 << 20), (1 << 30, 7)] {
+            let needed = divide(0, fixed, least).unwrap_err();
+            assert!(divide(needed, fixed, least).unwrap() >= least);
+            assert!(divide(needed - needed / 20, fixed, least).is_err());
+        }
     }
 }

@@ -29,6 +29,14 @@ pub(crate) struct Upcoming {
     pub(crate) data: PageHeader,
 }
 
+impl Upcoming {
+    /// The size of the page and of a dictionary before it, in bytes, without compression.
+    pub(crate) fn page_bytes(&self) -> u64 {
+        let dictionary = self.dictionary.map_or(0, |header| header.uncompressed);
+        self.data.uncompressed.saturating_add(dictionary)
+    }
+}
+
 /// The pages of one column chunk, in order. The column reader that decodes them and who asks what comes next share it.
 #[derive(Clone)]
 pub(crate) struct Pages(Arc<Mutex<State>>);
