@@ -133,7 +133,11 @@ fn nearly_all_duplicates_and_none_in_one_row_group() {
     };
     let project = at_both(generated(&all));
     // Short texts: of those that one edit changed, about half stay above the threshold.
-    assert!(project.rows("dropped") > 6_000, "{}", project.rows("dropped"));
+    assert!(
+        project.rows("dropped") > 6_000,
+        "{}",
+        project.rows("dropped")
+    );
     let none = Plan {
         exact_rate: 0.0,
         normalised_rate: 0.0,
