@@ -13,7 +13,7 @@ threads=${THREADS:-2}
 mode=${MODE:-drop}
 cargo build --release --quiet
 cargo build --release --quiet -p corpus
-bin=$PWD/target/release
+bin=${CARGO_TARGET_DIR:-$PWD/target}/release
 scratch=$(mktemp -d "$PWD/target/bench.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
 if [ $# -ge 1 ]; then
