@@ -3,6 +3,10 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use workdir::Context;
+
+use crate::budget::Budget;
+
 /// An error of the stage; each carries path, place and remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -52,6 +56,28 @@ pub enum Error {
         /// What would do.
         needed_bytes: u64,
     },
+    /// A row group takes more than the budget.
+    #[error(
+        "`{}`: {place}{}: a page of {page_bytes} bytes takes more memory to be written again than \
+         a budget of {budget_bytes} bytes has; set run.memory = \"{}MiB\" or more",
+        path.display(),
+        row.map_or_else(String::new, |row| format!(", row {row} of the file")),
+        needed_bytes.div_ceil(1 << 20)
+    )]
+    TooLarge {
+        /// The input file.
+        path: PathBuf,
+        /// The row group and the column.
+        place: String,
+        /// The row in the file, from 0, at which the page begins; none where that is not known.
+        row: Option<u64>,
+        /// The size of the page without compression: the length of its values and a few bytes a row.
+        page_bytes: u64,
+        /// The budget.
+        budget_bytes: u64,
+        /// What would do for all of the input.
+        needed_bytes: u64,
+    },
     /// The kept and dropped rows do not sum up to the rows read.
     #[error(
         "{rows_in} rows were read and {rows_out} written, but {dropped} were to be dropped; \
@@ -76,7 +102,32 @@ impl Error {
             Error::Work(error) => error.refused(),
             Error::Table(error) => error.refused(),
             Error::Records { .. } | Error::Count { .. } => false,
-            Error::Output { .. } | Error::Changed { .. } | Error::Memory { .. } => true,
+            Error::Output { .. }
+            | Error::Changed { .. }
+            | Error::Memory { .. }
+            | Error::TooLarge { .. } => true,
+        }
+    }
+
+    /// An error of writing files again, with the budget that would do in place of a part of it.
+    pub(crate) fn rewrite(error: dataset::Error, budget: &Budget, context: &Context<'_>) -> Self {
+        match error {
+            dataset::Error::TooLarge {
+                path,
+                place,
+                row,
+                page_bytes,
+                needed_bytes,
+                ..
+            } => Self::TooLarge {
+                path,
+                place,
+                row,
+                page_bytes,
+                budget_bytes: context.memory_bytes,
+                needed_bytes: budget.for_work(context.threads, needed_bytes),
+            },
+            other => other.into(),
         }
     }
 

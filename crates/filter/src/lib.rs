@@ -21,11 +21,12 @@ use records::{PRODUCT_VERSION, Pipeline, Settings, Stage};
 use tables::inputs::InputFile;
 use workdir::{Context, Definition, Failure, Lock, Outcome, Receipt, WorkDir};
 
+use crate::budget::{Budget, Shape};
 use crate::decisions::FileDecisions;
 use crate::folder::{Output, SUCCESS, Success, SuccessFile};
 
 /// The version of how files are written.
-const ALGORITHM: &str = "rewrite-1";
+const ALGORITHM: &str = "rewrite-2";
 
 /// The stage, for the shell.
 pub const STAGE: Definition = Definition {
@@ -221,14 +222,13 @@ fn write(
     }
     let rows: u64 = before.inputs.iter().map(|input| input.rows).sum();
     context.progress.start(rows.max(1));
-    let memory_bytes = context.memory_bytes.saturating_sub(workdir::BASE_BYTES);
-    let groups = before.sources.iter().flat_map(|source| &source.row_groups);
-    let largest = groups.map(|group| group.stored_bytes).max().unwrap_or(0);
-    let threads = budget::threads(largest, context.memory_bytes, context.threads);
-    let options = options(pipeline, threads, memory_bytes);
-    let written = rewrite(&jobs, &options, &|rows| context.progress.add(rows), &|| {
-        false
-    })?;
+    let threads = budget::threads_of_files(context.open_files, context.threads);
+    let shape = Shape::of(&before.sources, pipeline.filter.mode)?;
+    let budget = Budget::new(context.memory_bytes, threads, shape)?;
+    let options = options(pipeline, budget.threads, budget.work_bytes());
+    let progress = |rows| context.progress.add(rows);
+    let written = rewrite(&jobs, &options, &progress, &|| false)
+        .map_err(|error| Error::rewrite(error, &budget, context))?;
 
     let rows_in: u64 = written.iter().map(|file| file.rows_in).sum();
     let rows_out: u64 = written.iter().map(|file| file.rows_out).sum();
@@ -254,6 +254,9 @@ fn write(
         "row_groups_rewritten",
         sum(|file| file.row_groups_rewritten),
     );
+    outcome.count("threads_used", budget.threads);
+    outcome.count("memory_planned", budget.planned());
+    outcome.warnings.extend(budget.warning(threads));
     Ok(outcome)
 }
 

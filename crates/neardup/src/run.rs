@@ -40,6 +40,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Problem> {
     cli::check_folders(&pipeline)?;
     let work = WorkDir::create(&pipeline.run.work)?;
     let _lock = Lock::take(&work.lock(), work.root())?;
+    // Also where no stage runs: a run may have been killed while it wrote its report.
+    work.sweep()?;
     let links = cli::links(&DEFINITIONS, &pipeline, &work)?;
     check_before(&links, first)?;
 

@@ -5,34 +5,67 @@
 //! column's highest.
 
 use std::io::Write;
-use std::ops::Range;
-use std::sync::Arc;
 
-use parquet::basic::{Compression, CompressionCodec};
 use parquet::bloom_filter::Sbbf;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
 use parquet::column::writer::{
     ColumnCloseResult, ColumnWriter, ColumnWriterImpl, get_column_writer,
 };
-use parquet::data_type::{BoolType, DataType, Int64Type};
+use parquet::data_type::{ByteArrayType, DataType};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::ColumnChunkMetaData;
-use parquet::file::properties::{EnabledStatistics, ReaderProperties, WriterProperties};
-use parquet::file::serialized_reader::SerializedPageReader;
 use parquet::file::writer::{SerializedPageWriter, TrackedWrite};
 use parquet::schema::types::ColumnDescPtr;
 
+use super::batch::{Batch, Detach};
 use super::form::{Form, Indexed};
 use super::input::{Input, codec};
-use super::selection::{Selection, checked};
-use super::{Decisions, Options, copy};
+use super::selection::Selection;
+use super::{Options, copy};
 use crate::Error;
 use crate::open::guard;
+use crate::open::header::PageHeader;
+use crate::open::pages::Pages;
 
-/// Rows of a batch, at most. It and the next decide where pages end, so they are fixed.
-const BATCH_ROWS: u64 = 8192;
-/// Bytes of a batch's values and levels, on average.
-const BATCH_BYTES: u64 = 1 << 20;
+// What a batch is decides where pages end, so it is a function of the file alone.
+
+/// Rows of a batch, at most.
+pub(super) const BATCH_ROWS: u64 = 8192;
+/// A batch ends before a page that would bring those that it points into beyond this, and lists end
+/// it when their values and levels take as much.
+pub(super) const BATCH_BYTES: u64 = 1 << 20;
+/// What the values of a batch take at the most, where each is put together anew and can be as long as its page.
+pub(super) const COPIED_BYTES: u64 = 4 << 20;
+/// Rows of lists that are read at once, at most.
+const LISTS: u64 = 64;
+/// From this size on a page is given back before the next one is read.
+pub(super) const LARGE_BYTES: u64 = 256 << 10;
+
+/// What the writer's dictionary takes up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Filling {
+    /// There is none, or no longer.
+    Nothing,
+    /// Entries of the input's dictionary, at most all, of so many bytes.
+    All(u64),
+    /// Any values, until they are so many bytes.
+    UpTo(u64),
+}
+
+impl Filling {
+    /// The same while `fills`.
+    fn filter(self, fills: bool) -> Self {
+        if fills { self } else { Self::Nothing }
+    }
+
+    /// The bytes of the entries at which it is given up.
+    pub(super) fn limit(self) -> u64 {
+        match self {
+            Self::Nothing => 0,
+            Self::All(bytes) | Self::UpTo(bytes) => bytes,
+        }
+    }
+}
 
 /// What encoding a chunk takes beside the chunk.
 #[derive(Clone, Copy)]
@@ -55,17 +88,10 @@ pub(super) fn encode<W: Write + Send>(
     guard(&input.path, &place, || {
         let failed = |error| Error::parquet(&input.path, &place, error);
         let chunk = input.chunk(group, leaf)?;
-        let file = Arc::new(input.file.for_chunk(&input.path, &place, chunk)?);
+        let form = Form::probe(input, &place, chunk)?;
+        let file = input.file.for_chunk(&input.path, &place, chunk)?;
         let rows = usize::try_from(selection.rows()).unwrap_or(usize::MAX);
-        let reading = ReaderProperties::builder().set_read_page_statistics(true);
-        let pages = SerializedPageReader::new_with_properties(
-            file,
-            chunk,
-            rows,
-            None,
-            Arc::new(reading.build()),
-        );
-        let (form, pages) = Form::probe(Box::new(pages.map_err(failed)?)).map_err(failed)?;
+        let pages = Pages::new(file, chunk, rows).map_err(failed)?;
         let index = copy::index(input, group, leaf);
         let indexed = Indexed {
             columns: index.0.is_some(),
@@ -76,16 +102,18 @@ pub(super) fn encode<W: Write + Send>(
         let order = input.metadata.file_metadata().column_orders();
         let order = order.and_then(|orders| orders.get(leaf).copied());
         let descr = chunk.column_descr_ptr();
-        let properties = form.properties(chunk, indexed, order, codec);
+        let properties = form.properties(chunk, indexed, order, codec, selection);
         let writer = Box::new(SerializedPageWriter::new(sink));
         let mut run = Run {
             context,
             place: &place,
             chunk,
             selection,
+            filling: form.filling(selection),
+            pages: pages.clone(),
             bloom: empty_like(copy::bloom(input, &place, chunk)?),
         };
-        let reader = get_column_reader(descr.clone(), pages);
+        let reader = get_column_reader(descr.clone(), Box::new(pages));
         let mut close = run.dispatch(reader, get_column_writer(descr, properties, writer))?;
         close.bloom_filter = run.bloom;
         // Statistics of pages make the crate make all of these, whatever it is told.
@@ -110,6 +138,8 @@ struct Run<'a> {
     place: &'a str,
     chunk: &'a ColumnChunkMetaData,
     selection: &'a Selection,
+    filling: Filling,
+    pages: Pages,
     bloom: Option<Sbbf>,
 }
 
@@ -138,22 +168,25 @@ impl Run<'_> {
 
     fn transcode<T: DataType>(
         &mut self,
-        mut reader: ColumnReaderImpl<T>,
+        reader: ColumnReaderImpl<T>,
         mut writer: ColumnWriterImpl<'_, T>,
-    ) -> Result<ColumnCloseResult, Error> {
+    ) -> Result<ColumnCloseResult, Error>
+    where
+        T::T: Detach,
+    {
         let path = &self.context.input.path;
         let place = self.place;
         let failed = |error| Error::parquet(path, place, error);
         let descr = self.chunk.column_descr_ptr();
         let mut batch = Batch::<T>::new(&descr);
-        let batch_rows = self.batch_rows(size_of::<T::T>() as u64);
+        let mut source = Source::new(reader, self.pages.clone(), descr, self.chunk);
         let (mut row, mut levels) = (0, 0);
         while row < self.selection.rows() {
             if (self.context.cancelled)() {
                 return Err(Error::Cancelled);
             }
-            let wanted = batch_rows.min(self.selection.rows() - row);
-            let read = batch.read(&mut reader, wanted).map_err(failed)?;
+            let wanted = BATCH_ROWS.min(self.selection.rows() - row);
+            let read = source.fill(&mut batch, wanted).map_err(failed)?;
             if read == 0 {
                 return Err(self.miscounted("rows", row, self.selection.rows()));
             }
@@ -161,21 +194,29 @@ impl Run<'_> {
             batch
                 .select(self.selection, row..row + read)
                 .map_err(|found| self.damaged(found))?;
+            // Nothing is written before the dictionary is given up.
+            let fills = writer.get_total_bytes_written() == 0;
+            let copies = source.detaches(&batch, self.filling.filter(fills));
             if let Some(bloom) = &mut self.bloom {
                 for value in &batch.values {
                     bloom.insert(value);
                 }
             }
-            batch.write(&mut writer).map_err(failed)?;
+            let written = match copies {
+                true => batch.write_copies(&mut writer, BATCH_BYTES),
+                false => batch.write(&mut writer),
+            };
+            written.map_err(failed)?;
             row += read;
         }
-        if batch.read(&mut reader, 1).map_err(failed)? != 0 {
+        if source.has_more(&mut batch).map_err(failed)? {
             return Err(self.damaged(format!("it has more rows than the row group ({row})")));
         }
         let expected = u64::try_from(self.chunk.num_values()).unwrap_or_default();
         if levels != expected {
             return Err(self.miscounted("values and nulls", levels, expected));
         }
+        drop((batch, source));
         let close = writer.close().map_err(failed)?;
         if close.rows_written != self.selection.kept() {
             return Err(self.miscounted(
@@ -185,15 +226,6 @@ impl Run<'_> {
             ));
         }
         Ok(close)
-    }
-
-    /// Rows of a batch, by what a row of this chunk takes on average; `width`: of a decoded value.
-    fn batch_rows(&self, width: u64) -> u64 {
-        let size = |bytes| u64::try_from(bytes).unwrap_or_default();
-        let decoded = size(self.chunk.num_values()).saturating_mul(width + 4);
-        let bytes = size(self.chunk.uncompressed_size()).max(decoded);
-        let each = bytes / self.selection.rows().max(1);
-        (BATCH_BYTES / each.max(1)).clamp(1, BATCH_ROWS)
     }
 
     fn damaged(&self, message: String) -> Error {
@@ -211,251 +243,221 @@ impl Run<'_> {
     }
 }
 
-/// Some rows of a column.
-struct Batch<T: DataType> {
-    values: Vec<T::T>,
-    definitions: Vec<i16>,
-    repetitions: Vec<i16>,
-    max_definition: i16,
-    max_repetition: i16,
+/// The longest of what a chunk's large pages hold, in bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Longest {
+    /// A value.
+    pub(super) value: u64,
+    /// What a bound holds on to: a value, or the page that is not much larger.
+    pub(super) held: u64,
+    /// A value that is copied out of its page.
+    pub(super) copied: u64,
 }
 
-impl<T: DataType> Batch<T> {
-    fn new(descr: &ColumnDescPtr) -> Self {
-        Self {
-            values: Vec::new(),
-            definitions: Vec::new(),
-            repetitions: Vec::new(),
-            max_definition: descr.max_def_level(),
-            max_repetition: descr.max_rep_level(),
-        }
-    }
-
-    /// Reads up to `rows` whole rows in place of those that were there, and says how many.
-    fn read(&mut self, reader: &mut ColumnReaderImpl<T>, rows: u64) -> Result<u64, ParquetError> {
-        self.values.clear();
-        self.definitions.clear();
-        self.repetitions.clear();
-        let (records, ..) = reader.read_records(
-            usize::try_from(rows).unwrap_or(usize::MAX),
-            Some(&mut self.definitions),
-            Some(&mut self.repetitions),
-            &mut self.values,
-        )?;
-        Ok(records as u64)
-    }
-
-    /// Values and nulls.
-    fn levels(&self) -> usize {
-        match self.max_definition {
-            0 => self.values.len(),
-            _ => self.definitions.len(),
-        }
-    }
-
-    /// Keeps the rows of the selection; the batch holds `rows` of the row group. The error says how
-    /// the batch contradicts itself.
-    fn select(&mut self, selection: &Selection, rows: Range<u64>) -> Result<(), String> {
-        self.check(rows.end - rows.start)?;
-        if rows.clone().all(|row| selection.keeps(row)) {
-            return Ok(());
-        }
-        let mut row = rows.start;
-        let (mut level_to, mut value_to, mut value) = (0, 0, 0);
-        let mut keep = false;
-        for level in 0..self.levels() {
-            if self.repetitions.get(level).is_none_or(|r| *r == 0) {
-                keep = selection.keeps(row);
-                row += 1;
-            }
-            let definition = self.definitions.get(level).copied();
-            let is_value = definition.is_none_or(|d| d == self.max_definition);
-            if keep {
-                move_to(&mut self.definitions, level, level_to);
-                move_to(&mut self.repetitions, level, level_to);
-                level_to += 1;
-                if is_value {
-                    move_to(&mut self.values, value, value_to);
-                    value_to += 1;
-                }
-            }
-            value += usize::from(is_value);
-        }
-        self.definitions.truncate(level_to);
-        self.repetitions.truncate(level_to);
-        self.values.truncate(value_to);
-        Ok(())
-    }
-
-    /// Whether rows, levels and values are as many as each other say.
-    fn check(&self, rows: u64) -> Result<(), String> {
-        let values = match self.max_definition {
-            0 => self.values.len(),
-            max => self.definitions.iter().filter(|d| **d == max).count(),
-        };
-        let found = match self.max_repetition {
-            0 => self.levels(),
-            _ => self.repetitions.iter().filter(|r| **r == 0).count(),
-        };
-        let levels_agree = self.max_repetition == 0
-            || (self.repetitions.len() == self.definitions.len()
-                && self.repetitions.first().is_none_or(|r| *r == 0));
-        if values == self.values.len() && found as u64 == rows && levels_agree {
-            return Ok(());
-        }
-        Err(format!(
-            "{rows} rows were read as {found} rows of {} levels and {values} values, but {} values \
-             came",
-            self.levels(),
-            self.values.len()
-        ))
-    }
-
-    fn write(&self, writer: &mut ColumnWriterImpl<'_, T>) -> Result<(), ParquetError> {
-        if self.levels() == 0 {
-            return Ok(());
-        }
-        let written = writer.write_batch(
-            &self.values,
-            (self.max_definition > 0).then_some(self.definitions.as_slice()),
-            (self.max_repetition > 0).then_some(self.repetitions.as_slice()),
-        )?;
-        if written == self.values.len() {
-            return Ok(());
-        }
-        Err(ParquetError::General(format!(
-            "{written} of {} values were written",
-            self.values.len()
-        )))
-    }
-}
-
-/// Moves an item towards the front; a list that is not in use is empty and stays so.
-fn move_to<T>(list: &mut [T], from: usize, to: usize) {
-    if from < list.len() && to < from {
-        list.swap(from, to);
-    }
-}
-
-/// Writes the two added columns of a row group to `sink`, and returns them in their order.
-pub(super) fn annotate(
+/// Reads the text of a chunk to find what is longest among the rows of `selection`.
+pub(super) fn longest(
     context: Context<'_>,
-    decisions: &dyn Decisions,
-    sink: &mut TrackedWrite<Vec<u8>>,
-) -> Result<Vec<ColumnCloseResult>, Error> {
+    leaf: usize,
+    selection: &Selection,
+) -> Result<Longest, Error> {
     let Context { input, group, .. } = context;
-    let columns = input.output.descr.columns();
-    let added = columns.get(input.output.leaves.len()..).unwrap_or_default();
-    let [cluster, keep] = added else {
-        return Ok(Vec::new());
-    };
-    let place = format!("row group {group}, added columns");
+    let place = input.place(group, leaf);
     guard(&input.path, &place, || {
-        let properties = Arc::new(added_properties(context)?);
-        let mut closes = Vec::with_capacity(2);
-        for column in [cluster, keep] {
-            let pages = Box::new(SerializedPageWriter::new(sink));
-            let writer = get_column_writer(column.clone(), Arc::clone(&properties), pages);
-            closes.push(match writer {
-                ColumnWriter::Int64ColumnWriter(writer) => {
-                    write_clusters(context, decisions, writer, &place)?
-                }
-                ColumnWriter::BoolColumnWriter(writer) => {
-                    write_keeps(context, decisions, writer, &place)?
-                }
-                _ => return Err(input.damaged(place.clone(), "an added column has another type")),
-            });
-        }
-        Ok(closes)
-    })
-}
-
-/// Whether any chunk of the row group has page indexes.
-fn has_index(context: Context<'_>) -> Indexed {
-    let Context { input, group, .. } = context;
-    let mut any = Indexed {
-        columns: false,
-        offsets: false,
-    };
-    for leaf in &input.output.leaves {
-        let (columns, offsets) = copy::index(input, group, *leaf);
-        any.columns |= columns.is_some();
-        any.offsets |= offsets.is_some();
-    }
-    any
-}
-
-/// The codec of the row group's first column, chunk statistics, and page indexes if it has any.
-fn added_properties(context: Context<'_>) -> Result<WriterProperties, Error> {
-    let Context { input, group, .. } = context;
-    let first = input.group(group)?.columns().first();
-    let named = first.map_or(CompressionCodec::UNCOMPRESSED, |chunk| {
-        chunk.compression_codec()
-    });
-    let indexed = has_index(context);
-    let statistics = match indexed.columns {
-        true => EnabledStatistics::Page,
-        false => EnabledStatistics::Chunk,
-    };
-    Ok(WriterProperties::builder()
-        .set_compression(codec(named, None).unwrap_or(Compression::UNCOMPRESSED))
-        .set_statistics_enabled(statistics)
-        .set_offset_index_disabled(!indexed.offsets)
-        .build())
-}
-
-fn write_clusters(
-    context: Context<'_>,
-    decisions: &dyn Decisions,
-    mut writer: ColumnWriterImpl<'_, Int64Type>,
-    place: &str,
-) -> Result<ColumnCloseResult, Error> {
-    let path = &context.input.path;
-    let failed = |error| Error::parquet(path, place, error);
-    let rows = context.input.rows(context.group);
-    let count = rows.end - rows.start;
-    let mut clustered = checked(path, decisions, rows)?.peekable();
-    let (mut values, mut levels) = (Vec::new(), Vec::new());
-    for row in 0..count {
-        let decision = clustered.next_if(|next| match next {
-            Ok((at, _)) => *at == row,
-            Err(_) => true,
-        });
-        levels.push(i16::from(decision.is_some()));
-        if let Some(decision) = decision {
-            values.push(decision?.1.cluster);
-        }
-        if levels.len() as u64 == BATCH_ROWS || row + 1 == count {
-            writer
-                .write_batch(&values, Some(&levels), None)
-                .map_err(failed)?;
-            values.clear();
-            levels.clear();
+        let failed = |error| Error::parquet(&input.path, &place, error);
+        let chunk = input.chunk(group, leaf)?;
+        let file = input.file.for_chunk(&input.path, &place, chunk)?;
+        let rows = usize::try_from(selection.rows()).unwrap_or(usize::MAX);
+        let pages = Pages::new(file, chunk, rows).map_err(failed)?;
+        let descr = chunk.column_descr_ptr();
+        let reader = ColumnReaderImpl::new(descr.clone(), Box::new(pages.clone()));
+        let mut batch = Batch::<ByteArrayType>::new(&descr);
+        let mut source = Source::new(reader, pages, descr, chunk);
+        let (mut row, mut longest) = (0, Longest::default());
+        while row < selection.rows() {
             if (context.cancelled)() {
                 return Err(Error::Cancelled);
             }
+            let wanted = BATCH_ROWS.min(selection.rows() - row);
+            let read = source.fill(&mut batch, wanted).map_err(failed)?;
+            if read == 0 {
+                break;
+            }
+            batch
+                .select(selection, row..row + read)
+                .map_err(|found| input.damaged(place.clone(), &found))?;
+            row += read;
+            let value = batch.longest();
+            longest.value = longest.value.max(value);
+            if source.detaches(&batch, Filling::Nothing) {
+                longest.held = longest.held.max(value);
+                longest.copied = longest.copied.max(value);
+            } else {
+                longest.held = longest.held.max(source.held);
+            }
         }
-    }
-    writer.close().map_err(failed)
+        Ok(longest)
+    })
 }
 
-fn write_keeps(
-    context: Context<'_>,
-    decisions: &dyn Decisions,
-    mut writer: ColumnWriterImpl<'_, BoolType>,
-    place: &str,
-) -> Result<ColumnCloseResult, Error> {
-    let path = &context.input.path;
-    let failed = |error| Error::parquet(path, place, error);
-    let rows = context.input.rows(context.group);
-    let selection = Selection::read(path, decisions, rows)?;
-    let mut values = Vec::new();
-    for row in 0..selection.rows() {
-        values.push(selection.keeps(row));
-        if values.len() as u64 == BATCH_ROWS || row + 1 == selection.rows() {
-            writer.write_batch(&values, None, None).map_err(failed)?;
-            values.clear();
+/// Rows of a page that make a batch, where each is put together anew, and can be as long as the page.
+fn fitting_rows(page: &PageHeader) -> u64 {
+    match page.copies_values() {
+        true => COPIED_BYTES / page.uncompressed.max(1),
+        false => u64::MAX,
+    }
+}
+
+/// The rows of a chunk, in order.
+struct Source<T: DataType> {
+    reader: ColumnReaderImpl<T>,
+    pages: Pages,
+    descr: ColumnDescPtr,
+    /// Whether a row can have more than one value.
+    is_list: bool,
+    /// Rows of lists to read at once.
+    step: u64,
+    /// Values and nulls that were read.
+    read: u64,
+    /// The pages that the batch points into, in bytes.
+    held: u64,
+    /// Whether the values of the batch are all entries of the chunk's dictionary; of lists, those of all batches so far.
+    is_coded: bool,
+}
+
+impl<T: DataType> Source<T> {
+    fn new(
+        reader: ColumnReaderImpl<T>,
+        pages: Pages,
+        descr: ColumnDescPtr,
+        chunk: &ColumnChunkMetaData,
+    ) -> Self {
+        let size = |bytes| u64::try_from(bytes).unwrap_or_default();
+        let decoded = size(chunk.num_values()).saturating_mul(size_of::<T::T>() as u64 + 4);
+        let bytes = size(chunk.uncompressed_size()).max(decoded);
+        Self {
+            reader,
+            pages,
+            is_list: descr.max_rep_level() > 0,
+            descr,
+            // At first as if there were but a thousand rows; see `fill_lists`.
+            step: (BATCH_BYTES / (bytes / 1000).max(1)).clamp(1, LISTS),
+            read: 0,
+            held: 0,
+            is_coded: true,
         }
     }
-    writer.close().map_err(failed)
+
+    /// Whether the values of the batch are to be copied out of their pages.
+    ///
+    /// A dictionary that may be given up would hold on to the page of each of its entries; a value that fills it at once
+    /// does so for this batch only. Bounds of pages and of the chunk are values, and would hold on to large pages.
+    fn detaches(&self, batch: &Batch<T>, filling: Filling) -> bool
+    where
+        T::T: Detach,
+    {
+        let is_large = self.held >= LARGE_BYTES && !self.is_coded;
+        let fills = match filling {
+            Filling::Nothing => false,
+            Filling::All(_) => !self.is_coded,
+            Filling::UpTo(_) => true,
+        };
+        if !fills && !is_large {
+            return false;
+        }
+        let longest = batch.longest();
+        (fills && longest < filling.limit()) || (is_large && 2 * longest < self.held)
+    }
+
+    /// Reads up to `rows` rows in place of those that were there, and says how many; none at the end.
+    fn fill(&mut self, batch: &mut Batch<T>, rows: u64) -> Result<u64, ParquetError> {
+        batch.clear();
+        let filled = match self.is_list {
+            true => self.fill_lists(batch, rows),
+            false => self.fill_flat(batch, rows),
+        };
+        self.read += batch.levels() as u64;
+        filled
+    }
+
+    /// As [`Self::fill`] where each row is one value or null: rows of one page at a time.
+    fn fill_flat(&mut self, batch: &mut Batch<T>, rows: u64) -> Result<u64, ParquetError> {
+        self.is_coded = true;
+        self.held = 0;
+        let mut filled = 0;
+        while filled < rows {
+            let mut left = self.pages.given().saturating_sub(self.read + filled);
+            let mut page = self.pages.current();
+            if left == 0 {
+                let Some(upcoming) = self.pages.upcoming()? else {
+                    break;
+                };
+                let data = upcoming.data;
+                if filled > 0 && self.held.saturating_add(data.uncompressed) > BATCH_BYTES {
+                    break;
+                }
+                // A dictionary that is read again is another one to the writer, which would hold both.
+                if filled == 0 && self.pages.gives_back(&upcoming) && !data.needs_dictionary() {
+                    let pages = Box::new(self.pages.clone());
+                    self.reader = ColumnReaderImpl::new(self.descr.clone(), pages);
+                    self.pages.reader_changed();
+                }
+                (left, page) = (data.values, Some(data));
+                self.held = self.held.saturating_add(data.uncompressed);
+            } else if filled == 0 {
+                self.held = page.map_or(0, |page| page.uncompressed);
+            }
+            let mut step = left.min(rows - filled);
+            if let Some(page) = page {
+                self.is_coded &= page.needs_dictionary();
+                let fitting = fitting_rows(&page).saturating_sub(filled);
+                if filled > 0 && fitting == 0 {
+                    break;
+                }
+                step = step.min(fitting.max(1));
+            }
+            let read = batch.read(&mut self.reader, step)?;
+            if read == 0 {
+                break;
+            }
+            filled += read;
+        }
+        Ok(filled)
+    }
+
+    /// As [`Self::fill`] where headers do not say how many rows a page has: some rows at a time, the next time at most
+    /// twice as many, until they are enough.
+    fn fill_lists(&mut self, batch: &mut Batch<T>, rows: u64) -> Result<u64, ParquetError> {
+        let each = size_of::<T::T>() as u64 + 4;
+        self.held = self.pages.current().map_or(0, |page| page.uncompressed);
+        let (mut held, mut filled) = (0_u64, 0);
+        while filled < rows && held < BATCH_BYTES {
+            let (given, levels) = (self.pages.given(), batch.levels());
+            let read = batch.read(&mut self.reader, self.step.min(rows - filled))?;
+            if read == 0 {
+                break;
+            }
+            filled += read;
+            let mut bytes = each.saturating_mul((batch.levels() - levels) as u64);
+            if let Some(page) = self.pages.current() {
+                self.is_coded &= page.needs_dictionary();
+                if self.pages.given() != given {
+                    bytes = bytes.saturating_add(page.uncompressed);
+                    self.held = self.held.max(page.uncompressed);
+                }
+            }
+            held = held.saturating_add(bytes);
+            let fitting = BATCH_BYTES.saturating_mul(read) / bytes.max(1);
+            self.step = fitting.min(2 * self.step).clamp(1, LISTS);
+        }
+        Ok(filled)
+    }
+
+    /// Whether rows are left.
+    fn has_more(&mut self, batch: &mut Batch<T>) -> Result<bool, ParquetError> {
+        batch.clear();
+        match self.is_list {
+            true => Ok(batch.read(&mut self.reader, 1)? > 0),
+            false => Ok(self.pages.given() > self.read || self.pages.upcoming()?.is_some()),
+        }
+    }
 }

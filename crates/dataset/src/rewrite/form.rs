@@ -1,16 +1,26 @@
 //! How a column chunk is encoded, so that what is left of it is encoded alike.
 
-use std::collections::VecDeque;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use parquet::basic::{ColumnOrder, Compression, Encoding, Type as PhysicalType};
-use parquet::column::page::{Page, PageMetadata, PageReader};
-use parquet::errors::Result;
 use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::properties::{
     DEFAULT_STATISTICS_TRUNCATE_LENGTH, EnabledStatistics, WriterProperties, WriterPropertiesPtr,
     WriterVersion,
 };
+
+use super::column::Filling;
+use super::input::Input;
+use super::lost::{PageForm, page_form};
+use super::need::pages;
+use super::selection::Selection;
+use crate::Error;
+use crate::open::header::PageKind;
+use crate::open::read_range;
+
+/// A dictionary that was given up is given up at this size at the latest.
+const GIVEN_UP_BYTES: u64 = 1 << 20;
 
 /// What the first pages of a chunk say.
 #[derive(Debug)]
@@ -19,10 +29,10 @@ pub(super) struct Form {
     dictionary: Option<usize>,
     /// The encoding of the first data page.
     encoding: Encoding,
-    /// Whether data pages are of version 2.
-    version_2: bool,
-    /// Whether page headers carry statistics.
-    page_statistics: bool,
+    /// The encoding after the dictionary was given up, if it was.
+    fallback: Option<Encoding>,
+    /// Version and statistics of data pages.
+    pages: PageForm,
 }
 
 /// What of the page index a chunk has.
@@ -35,32 +45,61 @@ pub(super) struct Indexed {
 }
 
 impl Form {
-    /// Reads the pages up to the first data page; the reader that comes back yields them again.
-    pub(super) fn probe(mut pages: Box<dyn PageReader>) -> Result<(Self, Box<dyn PageReader>)> {
+    /// Reads the headers of pages up to the first data page.
+    pub(super) fn probe(
+        input: &Input,
+        place: &str,
+        chunk: &ColumnChunkMetaData,
+    ) -> Result<Self, Error> {
         let mut form = Self {
             dictionary: None,
             encoding: Encoding::PLAIN,
-            version_2: false,
-            page_statistics: false,
+            fallback: fallback(chunk),
+            pages: PageForm::default(),
         };
-        let mut first = VecDeque::new();
-        while let Some(page) = pages.get_next_page()? {
-            let is_data = page.is_data_page();
-            match &page {
-                Page::DictionaryPage { buf, .. } => form.dictionary = Some(buf.len()),
-                Page::DataPage { .. } | Page::DataPageV2 { .. } => {
-                    form.encoding = page.encoding();
-                    form.version_2 = matches!(page, Page::DataPageV2 { .. });
-                    form.page_statistics = page.statistics().is_some();
-                }
+        let mut first = None;
+        pages(input, place, chunk, |at, header| match header.kind {
+            PageKind::Dictionary => {
+                form.dictionary = usize::try_from(header.uncompressed).ok();
+                ControlFlow::Continue(())
             }
-            first.push_back(page);
-            if is_data {
-                break;
+            PageKind::Other => ControlFlow::Continue(()),
+            PageKind::Data => {
+                first = Some((at, *header));
+                ControlFlow::Break(())
             }
+        })?;
+        if let Some((at, header)) = first {
+            form.encoding = encoding(header.encoding);
+            let length = usize::try_from(header.header_bytes).unwrap_or(usize::MAX);
+            let bytes = read_range(&input.file, &input.path, at, length)?;
+            form.pages = page_form(&bytes).ok_or_else(|| {
+                input.damaged(place.to_owned(), "the header of a page is malformed")
+            })?;
         }
-        let again = Replay { first, rest: pages };
-        Ok((form, Box::new(again)))
+        form.dictionary = form.dictionary.filter(|_| is_dictionary(form.encoding));
+        Ok(form)
+    }
+
+    /// Whether page headers carry statistics.
+    pub(super) fn has_page_statistics(&self) -> bool {
+        self.pages.has_statistics
+    }
+
+    /// What the dictionary of the rows of `selection` takes up.
+    ///
+    /// What is left of a dictionary is no larger than all of it was. One that was given up is so at about the same row,
+    /// and not later than most writers would, some of which look at its size so rarely that a few long values make
+    /// it any size.
+    pub(super) fn filling(&self, selection: &Selection) -> Filling {
+        match (self.dictionary, self.fallback) {
+            (Some(bytes), Some(_)) => {
+                Filling::UpTo(selection.share(bytes as u64).clamp(1, GIVEN_UP_BYTES))
+            }
+            // A limit beyond it keeps it.
+            (Some(bytes), None) => Filling::All(bytes as u64 + 1),
+            (None, _) => Filling::Nothing,
+        }
     }
 
     /// Properties that encode values as `chunk` does.
@@ -70,12 +109,13 @@ impl Form {
         indexed: Indexed,
         order: Option<ColumnOrder>,
         codec: Compression,
+        selection: &Selection,
     ) -> WriterPropertiesPtr {
         // Headers cannot be mended afterwards, and INT96 has bounds in an order of its own only.
         let ordered = chunk.column_type() != PhysicalType::INT96
             || order == Some(ColumnOrder::INT96_TIMESTAMP_ORDER);
-        let in_headers = self.page_statistics && ordered;
-        let version = match self.version_2 {
+        let in_headers = self.pages.has_statistics && ordered;
+        let version = match self.pages.version_2 {
             true => WriterVersion::PARQUET_2_0,
             false => WriterVersion::PARQUET_1_0,
         };
@@ -84,30 +124,37 @@ impl Form {
             (Some(_), false) => EnabledStatistics::Chunk,
             (None, false) => EnabledStatistics::None,
         };
-        let fell_back = fallback(chunk);
-        // What is left of a dictionary is no larger than all of it was, so that a limit beyond it
-        // keeps the dictionary; one that was given up was given up at about its size.
-        let dictionary = self.dictionary.filter(|_| is_dictionary(self.encoding));
-        let limit = match (dictionary, fell_back) {
-            (Some(bytes), Some(_)) => bytes.max(1),
-            (Some(bytes), None) => bytes.saturating_add(1),
-            (None, _) => 1,
-        };
+        let dictionary = self.dictionary;
+        let limit = self.filling(selection).limit().max(1);
         let encoding = match dictionary {
-            Some(_) => fell_back.unwrap_or(Encoding::PLAIN),
+            Some(_) => self.fallback.unwrap_or(Encoding::PLAIN),
             None => supported(self.encoding, chunk.column_type()),
         };
         let properties = WriterProperties::builder()
             .set_writer_version(version)
             .set_compression(codec)
             .set_dictionary_enabled(dictionary.is_some())
-            .set_dictionary_page_size_limit(limit)
+            .set_dictionary_page_size_limit(usize::try_from(limit).unwrap_or(usize::MAX))
             .set_encoding(encoding)
             .set_statistics_enabled(statistics)
             .set_write_page_header_statistics(in_headers)
             .set_statistics_truncate_length(truncation(chunk))
             .set_offset_index_disabled(!indexed.offsets);
         Arc::new(properties.build())
+    }
+}
+
+/// The encoding of this number in the format; PLAIN for those that cannot be written.
+fn encoding(number: i32) -> Encoding {
+    match number {
+        2 => Encoding::PLAIN_DICTIONARY,
+        3 => Encoding::RLE,
+        5 => Encoding::DELTA_BINARY_PACKED,
+        6 => Encoding::DELTA_LENGTH_BYTE_ARRAY,
+        7 => Encoding::DELTA_BYTE_ARRAY,
+        8 => Encoding::RLE_DICTIONARY,
+        9 => Encoding::BYTE_STREAM_SPLIT,
+        _ => Encoding::PLAIN,
     }
 }
 
@@ -171,50 +218,5 @@ fn truncation(chunk: &ColumnChunkMetaData) -> Option<usize> {
         Some(default) if longest <= default => Some(default),
         _ if statistics.min_is_exact() && statistics.max_is_exact() => None,
         _ => Some(longest),
-    }
-}
-
-/// A page reader that yields pages that were read from it once more.
-struct Replay {
-    first: VecDeque<Page>,
-    rest: Box<dyn PageReader>,
-}
-
-impl Iterator for Replay {
-    type Item = Result<Page>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.get_next_page().transpose()
-    }
-}
-
-impl PageReader for Replay {
-    fn get_next_page(&mut self) -> Result<Option<Page>> {
-        match self.first.pop_front() {
-            Some(page) => Ok(Some(page)),
-            None => self.rest.get_next_page(),
-        }
-    }
-
-    fn peek_next_page(&mut self) -> Result<Option<PageMetadata>> {
-        let Some(page) = self.first.front() else {
-            return self.rest.peek_next_page();
-        };
-        let num_rows = match page {
-            Page::DataPageV2 { num_rows, .. } => Some(*num_rows as usize),
-            Page::DataPage { .. } | Page::DictionaryPage { .. } => None,
-        };
-        Ok(Some(PageMetadata {
-            num_rows,
-            num_levels: page.is_data_page().then_some(page.num_values() as usize),
-            is_dict: page.is_dictionary_page(),
-        }))
-    }
-
-    fn skip_next_page(&mut self) -> Result<()> {
-        match self.first.pop_front() {
-            Some(_) => Ok(()),
-            None => self.rest.skip_next_page(),
-        }
     }
 }

@@ -59,6 +59,38 @@ pub(super) fn find(footer: &[u8]) -> Option<String> {
     }
 }
 
+/// What the header of a data page says of its form.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct PageForm {
+    /// Whether the page is of version 2.
+    pub(super) version_2: bool,
+    /// Whether the header carries statistics.
+    pub(super) has_statistics: bool,
+}
+
+/// The form of a data page, from its header; none where that is malformed.
+pub(super) fn page_form(header: &[u8]) -> Option<PageForm> {
+    let mut walk = Walk {
+        rest: header,
+        lost: None,
+    };
+    let mut form = PageForm::default();
+    walk.fields(|walk, field, kind| {
+        // `DataPageHeader` and `DataPageHeaderV2`, and the field of the statistics in each.
+        let statistics = match (field, kind) {
+            (5, 12) => 5,
+            (8, 12) => 8,
+            _ => return walk.field(kind, Node::Other),
+        };
+        form.version_2 = field == 8;
+        walk.fields(|walk, inner, kind| {
+            form.has_statistics |= inner == statistics;
+            walk.field(kind, Node::Other)
+        })
+    })?;
+    Some(form)
+}
+
 /// A walk over compact Thrift. `None` from a method: malformed.
 struct Walk<'a> {
     rest: &'a [u8],
@@ -90,6 +122,14 @@ impl Walk<'_> {
     }
 
     fn structure(&mut self, node: Node) -> Option<()> {
+        self.fields(|walk, field, kind| {
+            walk.note(node, field);
+            walk.field(kind, node.child(field))
+        })
+    }
+
+    /// Gives the number and the type of every field of a structure to `see`, which is to pass its value.
+    fn fields(&mut self, mut see: impl FnMut(&mut Self, i64, u8) -> Option<()>) -> Option<()> {
         let mut field = 0_i64;
         loop {
             let head = self.byte()?;
@@ -104,11 +144,15 @@ impl Walk<'_> {
                 }
                 step => field.checked_add(step)?,
             };
-            self.note(node, field);
-            // A boolean field's value is in its type.
-            if !matches!(kind, 1 | 2) {
-                self.value(kind, node.child(field))?;
-            }
+            see(self, field, kind)?;
+        }
+    }
+
+    /// Passes the value of a field. A boolean's is in its type.
+    fn field(&mut self, kind: u8, node: Node) -> Option<()> {
+        match kind {
+            1 | 2 => Some(()),
+            _ => self.value(kind, node),
         }
     }
 

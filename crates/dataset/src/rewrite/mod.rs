@@ -12,9 +12,10 @@
 //! - A row group that loses all rows is left out; a file that loses all rows has none.
 //!
 //! What is not kept of a row group that loses rows: page bounds, page checksums, optional statistics
-//! (distinct counts, geospatial ones, those in the header of a page of nulls), the compression level
-//! (the file does not say it) and, with version 1 pages, the dictionary encoding's newer name
-//! (`RLE_DICTIONARY` is written as `PLAIN_DICTIONARY`, the same bytes).
+//! (distinct counts, geospatial ones, those in the header of a page of nulls), the place where a
+//! dictionary was given up (1 MiB at the latest), the compression level (the file does not say it) and,
+//! with version 1 pages, the dictionary encoding's newer name (`RLE_DICTIONARY` is written as
+//! `PLAIN_DICTIONARY`, the same bytes).
 //!
 //! What would be lost of any file is refused: unknown logical types, column orders and footer fields,
 //! key-value metadata of single column chunks. Two things are not: an extension in field 32767, which
@@ -24,7 +25,9 @@
 //! Row groups are the unit of parallelism, over all files. A file is a function of its input, of
 //! the decisions and of the options; threads and memory never alter a byte of it.
 
+mod added;
 mod annotation;
+mod batch;
 mod column;
 mod copy;
 mod footer;
@@ -32,6 +35,8 @@ mod form;
 mod input;
 mod key_values;
 mod lost;
+mod memory;
+mod need;
 mod output;
 mod schedule;
 mod schema;
@@ -99,8 +104,8 @@ pub struct Options {
     pub compression_level: Option<i32>,
     /// Worker threads, at least 1.
     pub threads: usize,
-    /// Bytes that encoded row groups may take while they wait for their turn. A row group beyond a
-    /// thread's share is encoded straight into its file when its turn comes, with the same result.
+    /// Bytes that the work on all row groups may take at once: pages, values, dictionaries, and encoded row groups that
+    /// wait for their turn. What descriptions of the open files take is not among them.
     pub memory_bytes: u64,
 }
 
@@ -122,6 +127,16 @@ pub struct Outcome {
     pub checksum: u128,
 }
 
+impl Outcome {
+    /// Adds the counts of a row group.
+    fn add(&mut self, other: Self) {
+        self.rows_in += other.rows_in;
+        self.rows_out += other.rows_out;
+        self.row_groups_copied += other.row_groups_copied;
+        self.row_groups_rewritten += other.row_groups_rewritten;
+    }
+}
+
 /// Looks at the footer of `source` and says whether [`rewrite`] could write it under `options`.
 ///
 /// # Errors
@@ -129,6 +144,32 @@ pub struct Outcome {
 /// write again faithfully, such as an unknown logical type. All name the file.
 pub fn check(source: &Source, options: &Options) -> Result<(), Error> {
     input::Input::open(source, options, MetadataNeeds::Footer).map(drop)
+}
+
+/// What writing a row group of `source` again takes in memory, about, in bytes, where `kept` of its rows stay. Reads the
+/// footer and page headers; a run finds out more, since it has to hold its budget.
+///
+/// # Errors
+/// Everything that [`check`] refuses, and page headers that are malformed.
+pub fn expected_bytes(
+    source: &Source,
+    group: usize,
+    kept: u64,
+    options: &Options,
+) -> Result<u64, Error> {
+    let input = input::Input::open(source, options, MetadataNeeds::Everything)?;
+    let context = column::Context {
+        input: &input,
+        group,
+        options,
+        cancelled: &|| false,
+    };
+    let rows = input.rows(group);
+    let selection = selection::Selection::some(rows.end - rows.start, kept);
+    match options.mode {
+        Mode::Drop => need::expected(context, &selection),
+        Mode::Annotate => Ok(need::annotation(selection.rows())),
+    }
 }
 
 /// Writes every job's output, synced to the disk, and returns what was written, in the order of `jobs`.

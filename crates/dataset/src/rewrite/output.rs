@@ -24,7 +24,7 @@ use crate::Error;
 use crate::open::{guard, read_range};
 
 /// Bytes that are written, and copied, at a time.
-const BLOCK: usize = 1 << 20;
+pub(super) const BLOCK: usize = 256 << 10;
 
 /// The file below the Parquet crate, hashed as it is written. Clones write to the same file.
 #[derive(Clone)]
@@ -48,16 +48,35 @@ impl Sink {
 }
 
 impl SinkState {
+    /// Writes `bytes` behind those that wait.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if self.buffer.len() + bytes.len() > BLOCK {
+            self.drain()?;
+        }
+        if bytes.len() < BLOCK {
+            self.buffer.extend_from_slice(bytes);
+            return Ok(());
+        }
+        self.put(bytes)
+    }
+
+    /// Writes what waits.
     fn drain(&mut self) -> io::Result<()> {
-        let written = self.file.write_all(&self.buffer);
-        if let Err(error) = written {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let written = self.put(&buffer);
+        buffer.clear();
+        self.buffer = buffer;
+        written
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if let Err(error) = self.file.write_all(bytes) {
             let kind = error.kind();
             self.failure.get_or_insert(error);
             return Err(kind.into());
         }
-        self.hash.update(&self.buffer);
-        self.bytes += self.buffer.len() as u64;
-        self.buffer.clear();
+        self.hash.update(bytes);
+        self.bytes += bytes.len() as u64;
         Ok(())
     }
 }
@@ -69,10 +88,7 @@ impl Write for Sink {
             end.extend_from_slice(bytes);
             return Ok(bytes.len());
         }
-        state.buffer.extend_from_slice(bytes);
-        if state.buffer.len() >= BLOCK {
-            state.drain()?;
-        }
+        state.write(bytes)?;
         Ok(bytes.len())
     }
 
@@ -188,13 +204,13 @@ impl Output {
             .try_for_each(|close| self.put(close, shift))
     }
 
-    /// Lets `encode` write the next chunk straight to the file.
+    /// Lets `encode` write the next chunks straight to the file.
     pub(super) fn encode(
         &mut self,
-        encode: impl FnOnce(&mut TrackedWrite<Sink>) -> Result<ColumnCloseResult, Error>,
+        encode: impl FnOnce(&mut TrackedWrite<Sink>) -> Result<Vec<ColumnCloseResult>, Error>,
     ) -> Result<(), Error> {
-        let close = encode(&mut self.out).map_err(|error| self.blame(error))?;
-        self.put(close, 0)
+        let closes = encode(&mut self.out).map_err(|error| self.blame(error))?;
+        closes.into_iter().try_for_each(|close| self.put(close, 0))
     }
 
     /// Notes a chunk whose bytes moved by `shift`.
@@ -312,9 +328,8 @@ impl Sink {
         let leaves = input.output.descr.num_columns();
         footer::set_column_orders(&mut end, leaves, input.output.orders.as_deref())
             .map_err(|why| input.damaged("footer".to_owned(), &why))?;
-        state.buffer.extend_from_slice(&end);
-        let drained = state.drain();
-        drained.map_err(|error| Error::io("cannot write", &input.path, error))
+        let written = state.write(&end).and_then(|()| state.drain());
+        written.map_err(|error| Error::io("cannot write", &input.path, error))
     }
 }
 

@@ -24,6 +24,14 @@ impl Selection {
         }
     }
 
+    /// As many of `rows` rows, whichever.
+    pub(super) fn some(rows: u64, kept: u64) -> Self {
+        Self {
+            kept: kept.min(rows),
+            ..Self::all(rows)
+        }
+    }
+
     /// The rows of `range` that `decisions` keep.
     pub(super) fn read(
         path: &Path,
@@ -60,6 +68,12 @@ impl Selection {
     /// Rows that stay.
     pub(super) fn kept(&self) -> u64 {
         self.kept
+    }
+
+    /// As much of `bytes` as there are rows that stay.
+    pub(super) fn share(&self, bytes: u64) -> u64 {
+        let share = u128::from(bytes) * u128::from(self.kept) / u128::from(self.rows.max(1));
+        u64::try_from(share).unwrap_or(u64::MAX)
     }
 
     /// Whether every row stays.

@@ -4,6 +4,7 @@ mod annotate;
 mod arrow;
 mod fixture;
 mod hard;
+mod large;
 mod parts;
 mod typed;
 

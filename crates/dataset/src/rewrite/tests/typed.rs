@@ -200,7 +200,9 @@ fn threads_and_memory_do_not_alter_a_byte() {
     let picks = Picks::dropping(ROWS, |row| row % 3 == 1 && row != 300);
     for mode in [Mode::Drop, Mode::Annotate] {
         let mut seen = Vec::new();
-        for (threads, memory_bytes) in [(1, 1 << 30), (3, 1 << 30), (3, 0), (1, 0)] {
+        // What a single row group takes is named by the refusal of less.
+        let least = needed(&sources, &picks, mode);
+        for (threads, memory_bytes) in [(1, 1 << 30), (3, 1 << 30), (3, least), (1, least)] {
             let to = tempfile::tempdir().unwrap();
             let jobs = sources.iter().enumerate().map(|(n, source)| Job {
                 source,
@@ -227,6 +229,40 @@ fn threads_and_memory_do_not_alter_a_byte() {
         }
         assert!(seen.iter().all(|bytes| *bytes == seen[0]), "{mode}");
     }
+}
+
+/// The memory that the refusal of none at all names; it takes no byte less.
+fn needed(sources: &[Source], picks: &Picks, mode: Mode) -> u64 {
+    let refused = |memory_bytes| {
+        let to = tempfile::tempdir().unwrap();
+        let jobs = sources.iter().enumerate().map(|(n, source)| Job {
+            source,
+            output: to.path().join(n.to_string()),
+            decisions: picks,
+        });
+        let options = Options {
+            memory_bytes,
+            ..options(mode)
+        };
+        let error = rewrite(&jobs.collect::<Vec<_>>(), &options, &|_| {}, &|| false).unwrap_err();
+        assert!(error.refused());
+        let Error::TooLarge { needed_bytes, .. } = &error else {
+            panic!("{error}");
+        };
+        let text = error.to_string();
+        let ends = format!(
+            "takes {needed_bytes} bytes of memory to be written again, and there are \
+             {memory_bytes}; give it more memory"
+        );
+        assert!(
+            text.contains(".parquet`: row group ") && text.ends_with(&ends),
+            "{text}"
+        );
+        *needed_bytes
+    };
+    let needed = refused(0);
+    assert_eq!(refused(needed - 1), needed);
+    needed
 }
 
 #[test]
