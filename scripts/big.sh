@@ -336,12 +336,12 @@ case_cost() {
 }
 
 # tenfold CASE ROWS MIB SHAPE-ARGUMENTS -- ARGUMENTS: a tenth of the rows at a tenth of the budget
-# (32 MiB at least), then all of them at MIB and at 8 GiB. CPU a document stays flat from a tenth to
+# (40 MiB at least: filter's least is 34), then all of them at MIB and at 8 GiB. CPU a document stays flat from a tenth to
 # all where `join` went the same way in both; what the small budget costs beside a large one is shown.
 tenfold() {
   local name=$1 all=$2 memory small shape=()
   memory=$(budget "$3")
-  small=$(calc "(${memory%MiB} > 320) ? ${memory%MiB} / 10 : 32" %dMiB)
+  small=$(calc "(${memory%MiB} > 320) ? ${memory%MiB} / 10 : 40" %dMiB)
   shift 3
   while [ "$1" != -- ]; do shape+=("$1"); shift; done
   shift

@@ -7,7 +7,7 @@ use crate::Error;
 use crate::keys::{OPEN_MAX, WRITER_BYTES};
 
 /// A batch of signatures and the pages that it is decoded from.
-const READER_BYTES: u64 = 4 << 20;
+const READER_BYTES: u64 = 8 << 20;
 /// The least for a sort.
 const SORT_BYTES: u64 = 2 << 20;
 

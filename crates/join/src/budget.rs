@@ -9,7 +9,7 @@ use crate::Error;
 use crate::bucket;
 
 /// A batch of signatures and the pages that it is decoded from.
-const READER_BYTES: u64 = 4 << 20;
+const READER_BYTES: u64 = 8 << 20;
 /// The least for each sort.
 const SORT_BYTES: u64 = 1 << 20;
 /// The most that the sort of edges may leave to the signatures.

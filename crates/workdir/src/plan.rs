@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub const BASE_BYTES: u64 = 12 << 20;
 
 /// One in so many bytes of a budget is left to the allocator and to lists of runs.
-const SLACK_SHARE: u64 = 16;
+const SLACK_SHARE: u64 = 12;
 
 /// What a budget leaves beside `fixed_bytes`, if that is `least_bytes` or more.
 ///
@@ -155,7 +155,7 @@ mod tests {
         for (fixed, least) in [(0, 100), (12 << 20, 3 << 20), (1 << 30, 7)] {
             let needed = divide(0, fixed, least).unwrap_err();
             assert!(divide(needed, fixed, least).unwrap() >= least);
-            assert!(divide(needed - needed / 20, fixed, least).is_err());
+            assert!(divide(needed - needed / 10, fixed, least).is_err());
         }
     }
 }
