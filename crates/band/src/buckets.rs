@@ -10,11 +10,12 @@ use extsort::{Config, Sorted, Sorter};
 use records::DocSet;
 use records::file::{RecordReader, RecordWriter};
 use records::pods::Posting;
+use tables::Signed;
 use workdir::{AtomicFile, Context, Outcome, Output};
 
+use crate::Error;
 use crate::budget::Budget;
 use crate::keys::{Part, fail};
-use crate::{Error, Signed};
 
 /// Buckets that the report names.
 const LARGEST: usize = 10;

@@ -1,7 +1,7 @@
 //! How `band` shares out its memory, and what it needs on disk.
 
 use records::{DocSet, Pipeline};
-use workdir::{BASE_BYTES, Facts, Span, StagePlan, divide, spilled};
+use workdir::{BASE_BYTES, Facts, Span, StagePlan, common_parts, divide, spilled};
 
 use crate::Error;
 use crate::keys::{OPEN_MAX, WRITER_BYTES};
@@ -74,16 +74,10 @@ pub(crate) fn plan(
     let copies = Span::or(facts.counter("band.exact_copies"), 0, signed).map(|copies| 16 * copies);
     let scratch = (keys + budget.threads as u64 * spilled(16 * unique, budget.band_bytes))
         .max(spilled(32 * signed, budget.exact_bytes));
+    let mut memory = common_parts(facts.documents, READER_BYTES);
+    memory.extend([("sort", Span::exact(sorting))]);
     Ok(StagePlan {
-        memory: vec![
-            ("program", Span::exact(BASE_BYTES)),
-            (
-                "document_bits",
-                Span::exact(DocSet::memory_bytes(facts.documents)),
-            ),
-            ("signature_batch", Span::exact(READER_BYTES)),
-            ("sort", Span::exact(sorting)),
-        ],
+        memory,
         threads: budget.threads,
         // A band's keys go before its buckets are written.
         work_peak: Span::between(scratch, scratch.max(kept.high) + copies.high),

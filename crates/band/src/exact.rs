@@ -3,19 +3,19 @@
 use std::path::Path;
 
 use extsort::{Config, Sorter};
+use records::DocSet;
 use records::file::RecordWriter;
 use records::pods::{ExactCopy, TextIdentity};
-use records::{DocSet, Pipeline};
+use tables::Signed;
 use tables::signatures::Columns;
 use workdir::{AtomicFile, Context, Outcome};
 
+use crate::Error;
 use crate::budget::Budget;
-use crate::{Error, Signed};
 
 /// Finds the documents whose normalised text equals that of an earlier one: equal 128-bit hash
 /// and length. Writes them with the smallest document of their group, and returns their set.
 pub(crate) fn group(
-    pipeline: &Pipeline,
     context: &Context<'_>,
     signed: &Signed,
     scratch: &Path,
@@ -34,7 +34,7 @@ pub(crate) fn group(
         identity: true,
         ..Columns::default()
     };
-    let mut scan = signed.scan(context, pipeline.sign.k, columns);
+    let mut scan = signed.scan(columns);
     while let Some((first, batch)) = scan.next_batch()? {
         for i in 0..batch.rows() {
             if let Some(identity) = batch.identity(i, first + i as u64)? {

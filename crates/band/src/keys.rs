@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use records::file::RecordWriter;
 use records::pods::Posting;
 use records::{DocSet, Pipeline, Settings};
+use tables::Signed;
 use tables::signatures::Columns;
 use workdir::Context;
 
-use crate::{Error, Signed};
+use crate::Error;
 
 /// Files that are open at once; more bands take more scans of the signatures.
 pub(crate) const OPEN_MAX: u32 = 64;
@@ -45,7 +46,7 @@ pub(crate) fn scatter(
             slots: true,
             ..Columns::default()
         };
-        let mut scan = signed.scan(context, pipeline.sign.k, columns);
+        let mut scan = signed.scan(columns);
         while let Some((first_doc, batch)) = scan.next_batch()? {
             for i in 0..batch.rows() {
                 let doc = first_doc + i as u64;

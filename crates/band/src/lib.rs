@@ -17,7 +17,7 @@ mod keys;
 pub use error::Error;
 
 use records::{Pipeline, Settings, Stage};
-use tables::inputs::InputFile;
+use tables::Signed;
 use workdir::{Context, Definition, Failure, Outcome, Receipt};
 
 use crate::budget::Budget;
@@ -45,49 +45,6 @@ pub const STAGE: Definition = Definition {
     },
 };
 
-/// What `sign` left, opened and checked.
-struct Signed {
-    receipt: Receipt,
-    inputs: Vec<InputFile>,
-    documents: u64,
-}
-
-impl Signed {
-    fn open(context: &Context<'_>) -> Result<Self, Error> {
-        let work = context.work;
-        let mut chain = Receipt::chain(work, context.expected)?;
-        let receipt = chain.remove(&Stage::Sign).ok_or_else(|| {
-            let path = work.receipt(Stage::Sign);
-            workdir::Error::damaged(&path, Stage::Sign, "it is missing")
-        })?;
-        receipt.verify(work, context.threads, |_| true)?;
-        let expected = receipt.provenance(tables::inputs::KIND, tables::inputs::FORMAT);
-        let against = work.receipt(Stage::Sign);
-        let inputs = tables::inputs::read(&work.inputs(), &expected, &against)?;
-        let documents = inputs.iter().map(|file| file.rows).sum();
-        Ok(Self {
-            receipt,
-            inputs,
-            documents,
-        })
-    }
-
-    fn scan(
-        &self,
-        context: &Context<'_>,
-        k: u32,
-        columns: tables::signatures::Columns,
-    ) -> tables::SignatureScan {
-        let expected = records::Provenance::new(
-            tables::signatures::KIND,
-            tables::signatures::FORMAT,
-            self.receipt.shard_settings(),
-        );
-        let against = context.work.receipt(Stage::Sign);
-        tables::SignatureScan::new(context.work, &self.inputs, &expected, against, k, columns)
-    }
-}
-
 /// Groups identical texts and sorts the band keys.
 ///
 /// Cost: two scans of the signatures, one sort of 32 bytes a document, and b sorts of 16 bytes a
@@ -97,7 +54,8 @@ impl Signed {
 /// When the signatures are not those of this run, the budget is too small, or the disk fails.
 pub fn run(pipeline: &Pipeline, context: &Context<'_>) -> Result<Outcome, Error> {
     let work = context.work;
-    let signed = Signed::open(context)?;
+    let sign = Receipt::chain(work, context.expected)?.take(work, Stage::Sign)?;
+    let signed = Signed::open(work, &sign, pipeline.sign.k, context.threads, true)?;
     let (memory_bytes, threads) = (context.memory_bytes, context.threads);
     let budget = Budget::new(pipeline, signed.documents, memory_bytes, threads)?;
     let scratch = work.scratch(Stage::Band)?;
@@ -107,7 +65,7 @@ pub fn run(pipeline: &Pipeline, context: &Context<'_>) -> Result<Outcome, Error>
         .start(2 * signed.documents + u64::from(pipeline.band.bands) * signed.documents);
 
     let mut outcome = Outcome::default();
-    let copies = exact::group(pipeline, context, &signed, &scratch, &budget, &mut outcome)?;
+    let copies = exact::group(context, &signed, &scratch, &budget, &mut outcome)?;
     let parts = keys::scatter(pipeline, context, &signed, &copies, &scratch)?;
     // Sorting needs the copies no more.
     drop(copies);

@@ -147,15 +147,7 @@ pub fn inputs_changed(
     work: &WorkDir,
     sign: &Receipt,
 ) -> Result<Option<String>, Problem> {
-    let refused = |error: dataset::Error| {
-        let code = if error.refused() {
-            Code::Refused
-        } else {
-            Code::Failed
-        };
-        Problem::new(code, error)
-    };
-    let listing = dataset::list(&pipeline.input.paths).map_err(refused)?;
+    let listing = dataset::list(&pipeline.input.paths)?;
     sign.verify(work, 1, |name| name == work.name_of(&work.inputs()))?;
     let expected = sign.provenance(tables::inputs::KIND, tables::inputs::FORMAT);
     let known = tables::inputs::read(&work.inputs(), &expected, &work.receipt(Stage::Sign))
@@ -170,8 +162,7 @@ pub fn inputs_changed(
         }
         let fingerprint = u128::from_str_radix(&file.fingerprint, 16).unwrap_or(0);
         let text = &pipeline.input.text;
-        let same = dataset::unchanged(listed, file.bytes, file.modified_ns, fingerprint, text)
-            .map_err(refused)?;
+        let same = dataset::unchanged(listed, file.bytes, file.modified_ns, fingerprint, text)?;
         if !same {
             return Ok(Some(format!("{} changed since it ran", file.path)));
         }

@@ -65,6 +65,16 @@ impl From<workdir::Error> for Problem {
     }
 }
 
+impl From<dataset::Error> for Problem {
+    fn from(error: dataset::Error) -> Self {
+        let code = match error.refused() {
+            true => Code::Refused,
+            false => Code::Failed,
+        };
+        Self::new(code, error)
+    }
+}
+
 impl From<manifest::Error> for Problem {
     fn from(error: manifest::Error) -> Self {
         Self::new(Code::Usage, error)

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use records::{Pipeline, Stage};
+use records::{DocSet, Pipeline, Stage};
 use workdir::{Definition, Facts, Span, StagePlan, State, WorkDir};
 
 use crate::chain::Link;
@@ -27,27 +27,18 @@ pub struct Survey {
 /// # Errors
 /// What `sign` would refuse of the input.
 pub fn survey(pipeline: &Pipeline, links: &[Link]) -> Result<Survey, Problem> {
-    let refused = |error: dataset::Error| {
-        let code = if error.refused() {
-            Code::Refused
-        } else {
-            Code::Failed
-        };
-        Problem::new(code, error)
-    };
-    let listing = dataset::list(&pipeline.input.paths).map_err(refused)?;
+    let listing = dataset::list(&pipeline.input.paths)?;
     let mut facts = Facts {
         files: listing.files.len() as u64,
         ..Facts::default()
     };
     for listed in &listing.files {
-        let source = dataset::inspect(listed, &pipeline.input.text).map_err(refused)?;
+        let source = dataset::inspect(listed, &pipeline.input.text)?;
         facts.documents += source.rows;
         facts.input_bytes += listed.bytes;
         for group in &source.row_groups {
             let largest = |largest: &mut u64, bytes: u64| *largest = bytes.max(*largest);
             facts.text_bytes += group.text_bytes;
-            largest(&mut facts.largest_group_bytes, group.total_bytes);
             largest(&mut facts.largest_stored_group_bytes, group.stored_bytes);
             largest(&mut facts.largest_text_group_bytes, group.text_bytes);
         }
@@ -229,7 +220,7 @@ pub fn plan_lines(
             "budget {} and {} threads a stage; at most {} bits a document cannot be spilled",
             bytes(budget(pipeline)),
             threads(pipeline.run.threads),
-            "1.125"
+            DocSet::BITS_A_DOCUMENT
         ),
         format!(
             "{:<8} {:>22} {:>22} {:>22} {:>7}  why it runs",

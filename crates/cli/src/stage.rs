@@ -133,7 +133,7 @@ fn account(
 ) {
     let chain = Receipt::chain(context.work, context.expected).unwrap_or_default();
     let mut facts = Facts::default();
-    for receipt in chain.values() {
+    for receipt in chain.receipts() {
         facts
             .counters
             .extend(plan::counters(receipt.stage, &receipt.counters));

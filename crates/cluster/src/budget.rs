@@ -2,7 +2,7 @@
 
 use extsort::Config;
 use records::{DocSet, Pipeline};
-use workdir::{BASE_BYTES, Facts, Span, StagePlan, divide, spilled};
+use workdir::{BASE_BYTES, Facts, Span, StagePlan, common_parts, divide, spilled};
 
 use crate::Error;
 use crate::{components, keeper};
@@ -83,26 +83,22 @@ pub(crate) fn plan(
         members.high.min(high.sort_bytes) + verdicts.high.min(high.sort_bytes),
     );
     let tables = linked.map(|linked| 40 * linked);
+    let mut memory = common_parts(facts.documents, READER_BYTES);
+    memory.extend([
+        (
+            "parents",
+            Span::between(
+                low.parents_bytes
+                    .unwrap_or(0)
+                    .min(high.parents_bytes.unwrap_or(0)),
+                high.parents_bytes.or(low.parents_bytes).unwrap_or(0),
+            ),
+        ),
+        ("sort", sorts),
+        ("tables", Span::exact(WRITER_BYTES)),
+    ]);
     Ok(StagePlan {
-        memory: vec![
-            ("program", Span::exact(BASE_BYTES)),
-            (
-                "document_bits",
-                Span::exact(DocSet::memory_bytes(facts.documents)),
-            ),
-            ("signature_batch", Span::exact(READER_BYTES)),
-            (
-                "parents",
-                Span::between(
-                    low.parents_bytes
-                        .unwrap_or(0)
-                        .min(high.parents_bytes.unwrap_or(0)),
-                    high.parents_bytes.or(low.parents_bytes).unwrap_or(0),
-                ),
-            ),
-            ("sort", sorts),
-            ("tables", Span::exact(WRITER_BYTES)),
-        ],
+        memory,
         threads,
         work_peak: Span::between(
             spilled(members.low, low.sort_bytes),

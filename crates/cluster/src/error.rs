@@ -34,15 +34,6 @@ pub enum Error {
         /// The id.
         doc: u64,
     },
-    /// An input file is not what it was when it was signed.
-    #[error(
-        "{} changed since `sign` read it; run `neardup run` to sign it again",
-        path.display()
-    )]
-    Changed {
-        /// The file.
-        path: PathBuf,
-    },
     /// The budget does not hold the stage's least.
     #[error(
         "a memory budget of {budget_bytes} bytes is too small for `cluster` over {documents} \
@@ -67,7 +58,7 @@ impl Error {
             Error::Work(error) => error.refused(),
             Error::Table(error) => error.refused(),
             Error::Sort(_) | Error::Records { .. } => false,
-            Error::NoSignature { .. } | Error::Changed { .. } | Error::Memory { .. } => true,
+            Error::NoSignature { .. } | Error::Memory { .. } => true,
         }
     }
 

@@ -64,7 +64,7 @@ impl<'a> Ranks<'a> {
                 // More rows than the files have: they shrank since `sign`.
                 let path = self.sources.last().map(|s| s.listed.path.clone());
                 let path = path.unwrap_or_default();
-                return Err(Error::Changed { path });
+                return Err(dataset::Error::SinceSigned { path }.into());
             }
         }
     }

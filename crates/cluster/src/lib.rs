@@ -23,11 +23,11 @@ use std::path::PathBuf;
 use dataset::Source;
 use extsort::{Config, Sorter};
 use records::pods::ExactCopy;
-use records::{DocSet, Pipeline, Provenance, Settings, Stage};
-use tables::SignatureScan;
+use records::{DocSet, Pipeline, Settings, Stage};
 use tables::clusters::Kind;
 use tables::inputs::InputFile;
 use tables::signatures::Columns;
+use tables::{SignatureScan, Signed};
 use workdir::{Context, Definition, Failure, Outcome, Receipt};
 
 use crate::budget::Budget;
@@ -69,69 +69,49 @@ pub const STAGE: Definition = Definition {
 struct Before<'a> {
     pipeline: &'a Pipeline,
     context: &'a Context<'a>,
-    sign: Receipt,
     band: Receipt,
     join: Receipt,
-    inputs: Vec<InputFile>,
+    signed: Signed,
     /// The input files themselves, where a column of theirs is wanted.
     sources: Vec<Source>,
-    documents: u64,
 }
 
 impl<'a> Before<'a> {
     fn open(pipeline: &'a Pipeline, context: &'a Context<'a>) -> Result<Self, Error> {
         let work = context.work;
         let mut chain = Receipt::chain(work, context.expected)?;
-        let mut take = |stage| {
-            chain.remove(&stage).ok_or_else(|| {
-                workdir::Error::damaged(&work.receipt(stage), stage, "it is missing")
-            })
-        };
-        let (sign, band) = (take(Stage::Sign)?, take(Stage::Band)?);
-        let join = take(Stage::Join)?;
-        sign.verify(work, context.threads, |_| true)?;
+        let (sign, band) = (
+            chain.take(work, Stage::Sign)?,
+            chain.take(work, Stage::Band)?,
+        );
+        let join = chain.take(work, Stage::Join)?;
+        let signed = Signed::open(work, &sign, pipeline.sign.k, context.threads, true)?;
         join.verify(work, context.threads, |_| true)?;
-        let expected = sign.provenance(tables::inputs::KIND, tables::inputs::FORMAT);
-        let against = work.receipt(Stage::Sign);
-        let inputs = tables::inputs::read(&work.inputs(), &expected, &against)?;
-        let documents = inputs.iter().map(|file| file.rows).sum();
         let wants_columns = pipeline.cluster.column.is_some() || pipeline.input.id.is_some();
-        let sources = if wants_columns {
-            open_sources(pipeline, &inputs)?
-        } else {
-            Vec::new()
+        let sources = match wants_columns {
+            true => dataset::signed_sources(
+                &pipeline.input,
+                signed.inputs.iter().map(InputFile::identity),
+            )?,
+            false => Vec::new(),
         };
+        dataset::check_columns_of(pipeline, &sources)?;
         Ok(Self {
             pipeline,
             context,
-            sign,
             band,
             join,
-            inputs,
+            signed,
             sources,
-            documents,
         })
     }
 
     fn scan(&self) -> SignatureScan {
-        let columns = Columns {
+        self.signed.scan(Columns {
             slots: true,
             identity: true,
             text_bytes: true,
-        };
-        let kind = tables::signatures::KIND;
-        let settings = self.sign.shard_settings();
-        let expected = Provenance::new(kind, tables::signatures::FORMAT, settings);
-        let against = self.context.work.receipt(Stage::Sign);
-        let k = self.pipeline.sign.k;
-        SignatureScan::new(
-            self.context.work,
-            &self.inputs,
-            &expected,
-            against,
-            k,
-            columns,
-        )
+        })
     }
 
     /// Visits every edge and every exact copy with its representative.
@@ -155,28 +135,6 @@ impl<'a> Before<'a> {
     }
 }
 
-/// Opens the input files again, and refuses one that changed.
-fn open_sources(pipeline: &Pipeline, inputs: &[InputFile]) -> Result<Vec<Source>, Error> {
-    let listing = dataset::list(&pipeline.input.paths)?;
-    let mut sources = Vec::with_capacity(inputs.len());
-    for (input, listed) in inputs.iter().zip(&listing.files) {
-        let source = dataset::inspect(listed, &pipeline.input.text)?;
-        if format!("{:032x}", source.fingerprint) != input.fingerprint || source.rows != input.rows
-        {
-            return Err(Error::Changed {
-                path: listed.path.clone(),
-            });
-        }
-        sources.push(source);
-    }
-    if let Some(input) = inputs.get(sources.len()) {
-        let path = PathBuf::from(&input.path);
-        return Err(Error::Changed { path });
-    }
-    dataset::check_columns_of(pipeline, &sources)?;
-    Ok(sources)
-}
-
 /// Finds the clusters and chooses who stays.
 ///
 /// Cost: two walks over the edges, one scan of the signatures, one sort of the signatures of the
@@ -188,7 +146,7 @@ fn open_sources(pipeline: &Pipeline, inputs: &[InputFile]) -> Result<Vec<Source>
 pub fn run(pipeline: &Pipeline, context: &Context<'_>) -> Result<Outcome, Error> {
     let before = Before::open(pipeline, context)?;
     let scratch = context.work.scratch(Stage::Cluster)?;
-    context.progress.start(before.documents.max(1));
+    context.progress.start(before.signed.documents.max(1));
     let (labels, sort_bytes) = label(&before, scratch.clone())?;
     let components_resident = matches!(labels, Labels::Resident { .. });
 
@@ -223,7 +181,7 @@ pub fn run(pipeline: &Pipeline, context: &Context<'_>) -> Result<Outcome, Error>
     let mut outcome = Outcome::default();
     tally.report(&before, &mut outcome);
     outcome.count("components_resident", components_resident);
-    let (inputs, sources) = (&before.inputs, &before.sources);
+    let (inputs, sources) = (&before.signed.inputs, &before.sources);
     output::write(
         pipeline,
         context,
@@ -239,7 +197,7 @@ pub fn run(pipeline: &Pipeline, context: &Context<'_>) -> Result<Outcome, Error>
 /// The components, and what is left for each of two sorts.
 fn label(before: &Before<'_>, scratch: PathBuf) -> Result<(Labels, u64), Error> {
     let edges: EdgeSource<'_> = &|each| before.edges(each);
-    let mut docs = DocSet::new(before.documents);
+    let mut docs = DocSet::new(before.signed.documents);
     edges(&mut |a, b| {
         for doc in [a, b] {
             if !docs.insert(doc) {
@@ -250,7 +208,12 @@ fn label(before: &Before<'_>, scratch: PathBuf) -> Result<(Labels, u64), Error> 
     })?;
     let count = docs.index();
     let memory_bytes = before.context.memory_bytes;
-    let budget = Budget::new(before.pipeline, before.documents, count, memory_bytes)?;
+    let budget = Budget::new(
+        before.pipeline,
+        before.signed.documents,
+        count,
+        memory_bytes,
+    )?;
     if budget.parents_bytes.is_some() {
         return Ok((components::resident(docs, count, edges)?, budget.sort_bytes));
     }
@@ -331,9 +294,11 @@ impl Tally {
         outcome.count("dropped_near", self.near);
         let place = |doc: u64| {
             let file = before
+                .signed
                 .inputs
                 .partition_point(|file| file.first_doc + file.rows <= doc);
             before
+                .signed
                 .inputs
                 .get(file)
                 .map(|file| (file.relative.clone(), doc - file.first_doc))
@@ -355,13 +320,13 @@ impl Tally {
             // Identical texts are what they are; it is likeness that a template can feign.
             found.near * 2 > found.documents
                 && found.documents >= GIANT_DOCUMENTS
-                && found.documents > before.documents / GIANT_SHARE
+                && found.documents > before.signed.documents / GIANT_SHARE
         });
         if let Some(found) = giant {
             outcome.warnings.push(format!(
                 "cluster {} holds {} of {} documents, most of them near-duplicates; look whether a \
                  template or boilerplate joined them",
-                found.cluster, found.documents, before.documents
+                found.cluster, found.documents, before.signed.documents
             ));
         }
     }

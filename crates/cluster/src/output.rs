@@ -39,7 +39,7 @@ impl Labels<'_> {
                 None => None,
             };
             self.first += self.batch.len() as u64;
-            self.batch = next.ok_or_else(|| Error::Changed {
+            self.batch = next.ok_or_else(|| dataset::Error::SinceSigned {
                 path: source.listed.path.clone(),
             })?;
         }

@@ -310,26 +310,39 @@ mod tests {
         all
     }
 
-    #[test]
-    fn found_lost_and_mixed_copies_are_counted() {
-        let folder = tempfile::tempdir().unwrap();
+    /// A corpus in `folder`: what was made, the planted table, its copies, and the clusters that hold
+    /// all of them.
+    #[expect(clippy::type_complexity, reason = "four things that four tests need")]
+    fn corpus_of_copies(
+        folder: &Path,
+    ) -> (
+        crate::Summary,
+        std::path::PathBuf,
+        Vec<(i64, i64, String)>,
+        Vec<(i64, i64)>,
+    ) {
         let plan = Plan {
             documents: 2_000,
             words_min: 40,
             words_max: 60,
             ..Plan::default()
         };
-        let summary = generate(folder.path(), &plan).unwrap();
-        let table = folder.path().join("planted.parquet");
+        let summary = generate(folder, &plan).unwrap();
+        let table = folder.join("planted.parquet");
         let copies = planted(&table);
-
-        // Everything planted, found.
         let mut clusters: Vec<(i64, i64)> = Vec::new();
         for (row, original, _) in &copies {
             clusters.extend([(*row, *original), (*original, *original)]);
         }
         clusters.sort_unstable();
         clusters.dedup();
+        (summary, table, copies, clusters)
+    }
+
+    #[test]
+    fn all_found_and_nothing_found_are_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let (summary, table, _, clusters) = corpus_of_copies(folder.path());
         let path = folder.path().join("all.parquet");
         write_clusters(&path, &clusters);
         let all = recall(&table, &path, SCHEME).unwrap();
@@ -345,6 +358,24 @@ mod tests {
         assert_eq!(all.mixed, 0);
         assert!(all.is_as_planned(), "{all}");
 
+        // Nothing found at all.
+        let path = folder.path().join("none.parquet");
+        write_clusters(&path, &[]);
+        let none = recall(&table, &path, SCHEME).unwrap();
+        assert_eq!((none.equal_found, none.above.found), (0, 0));
+        assert!(!none.is_as_planned());
+        let line = none.to_string();
+        let start = format!(
+            "equal 0 of {}; near at or above the threshold 0 of ",
+            none.equal
+        );
+        assert!(line.starts_with(&start), "{line}");
+    }
+
+    #[test]
+    fn lost_and_mixed_copies_are_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let (_, table, copies, clusters) = corpus_of_copies(folder.path());
         // One equal copy in a cluster of its own: lost.
         let (lost, _, _) = copies.iter().find(|(.., kind)| kind == "exact").unwrap();
         let fewer: Vec<(i64, i64)> = clusters
@@ -374,19 +405,6 @@ mod tests {
         let mixed = recall(&table, &path, SCHEME).unwrap();
         assert_eq!(mixed.mixed, 1);
         assert!(!mixed.is_as_planned());
-
-        // Nothing found at all.
-        let path = folder.path().join("none.parquet");
-        write_clusters(&path, &[]);
-        let none = recall(&table, &path, SCHEME).unwrap();
-        assert_eq!((none.equal_found, none.above.found), (0, 0));
-        assert!(!none.is_as_planned());
-        let line = none.to_string();
-        let start = format!(
-            "equal 0 of {}; near at or above the threshold 0 of ",
-            none.equal
-        );
-        assert!(line.starts_with(&start), "{line}");
     }
 
     #[test]

@@ -488,31 +488,33 @@ fn texts_look_like_their_language() {
     assert!(seen[&Language::Latin] > 250, "{seen:?}");
 }
 
+const COLUMNS: [&str; 9] = [
+    "id",
+    "text",
+    "url",
+    "source",
+    "date",
+    "quality",
+    "token_count",
+    "headings",
+    "meta",
+];
+
+fn column_names(batch: &RecordBatch) -> Vec<String> {
+    let schema = batch.schema();
+    schema
+        .fields()
+        .iter()
+        .map(|field| field.name().clone())
+        .collect()
+}
+
 #[test]
 fn other_columns_have_every_kind_of_value() {
     let folder = tempfile::tempdir().unwrap();
     generate(folder.path(), &small()).unwrap();
     let (batches, _) = read_corpus(folder.path());
-    let schema = batches[0].schema();
-    let names: Vec<&str> = schema
-        .fields()
-        .iter()
-        .map(|field| field.name().as_str())
-        .collect();
-    assert_eq!(
-        names,
-        [
-            "id",
-            "text",
-            "url",
-            "source",
-            "date",
-            "quality",
-            "token_count",
-            "headings",
-            "meta"
-        ]
-    );
+    assert_eq!(column_names(&batches[0]), COLUMNS);
     let (mut nulls, mut nans, mut headings, mut null_metas) = ([0; 3], 0, 0, 0);
     for batch in &batches {
         let quality = batch["quality"].as_primitive::<Float64Type>();

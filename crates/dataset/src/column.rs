@@ -55,15 +55,6 @@ pub fn check_label_column(source: &Source, column: &str) -> Result<(), Error> {
     })
 }
 
-/// Checks before a run, from the footer alone, that [`RankReader`] can read a column.
-///
-/// # Errors
-///
-/// As [`rank_class`].
-pub fn check_rank_column(source: &Source, column: &str, kind: RankKind) -> Result<(), Error> {
-    rank_class(source, column, kind).map(|_| ())
-}
-
 /// Checks before a run that the columns which clusters are kept and named by (`cluster.column`,
 /// `input.id`) are in every input file and can do what they are named for.
 ///
@@ -105,7 +96,7 @@ pub fn check_columns_of(pipeline: &Pipeline, sources: &[Source]) -> Result<(), E
     Ok(())
 }
 
-/// [`check_rank_column`] for all files of an input, whose keys have to compare with each other.
+/// [`rank_class`] for all files of an input, whose keys have to compare with each other.
 ///
 /// # Errors
 ///

@@ -149,6 +149,15 @@ pub enum Error {
         /// How it differs.
         found: String,
     },
+    /// A file is no longer the one that was signed.
+    #[error(
+        "{} changed since `sign` read it; run `neardup run` to sign it again",
+        path.display()
+    )]
+    SinceSigned {
+        /// The file.
+        path: PathBuf,
+    },
     /// A value of the text column is not UTF-8.
     #[error("`{}`: row group {row_group}, row {row} of the file, column `{column}`: the text is \
              not UTF-8 at byte {byte}; correct it, or set input.on_bad_text = \"replace\"",

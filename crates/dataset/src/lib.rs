@@ -24,10 +24,10 @@ mod text;
 
 pub use column::{
     LabelReader, RankKind, RankReader, check_columns, check_columns_of, check_label_column,
-    check_rank_column, check_rank_columns, rank_class,
+    check_rank_columns, rank_class,
 };
 pub use error::Error;
 pub use list::{Listed, Listing, list};
 pub use open::footer_memory;
-pub use source::{RowGroup, Source, inspect, unchanged};
+pub use source::{RowGroup, Source, inspect, signed_sources, unchanged};
 pub use text::{Need, TextBatch, TextReader, utf8};

@@ -3,12 +3,14 @@
 pub(crate) mod find;
 pub(crate) mod kind;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 use parquet::file::reader::Length;
 use parquet::schema::printer::print_schema;
+use records::SignedFile;
+use records::settings::Input;
 use xxhash_rust::xxh3::Xxh3Default;
 
 use crate::error::Error;
@@ -88,6 +90,40 @@ pub fn inspect(listed: &Listed, text: &str) -> Result<Source, Error> {
             fingerprint: fingerprint(&file, path, &metadata, leaf)?,
         })
     })
+}
+
+/// Lists and inspects the input anew, and refuses it where it is not the files of `known`, in their
+/// order.
+///
+/// # Errors
+///
+/// [`Error::SinceSigned`] with the first file that changed, went or came; as [`crate::list`] and
+/// [`inspect`].
+pub fn signed_sources<'a>(
+    input: &Input,
+    known: impl IntoIterator<Item = SignedFile<'a>>,
+) -> Result<Vec<Source>, Error> {
+    let mut listed = crate::list(&input.paths)?.files.into_iter();
+    let mut sources = Vec::new();
+    for known in known {
+        let Some(listed) = listed.next() else {
+            let path = PathBuf::from(known.path);
+            return Err(Error::SinceSigned { path });
+        };
+        let source = inspect(&listed, &input.text)?;
+        let same = listed.relative == known.relative
+            && source.rows == known.rows
+            && format!("{:032x}", source.fingerprint) == known.fingerprint;
+        if !same {
+            let path = listed.path;
+            return Err(Error::SinceSigned { path });
+        }
+        sources.push(source);
+    }
+    match listed.next() {
+        Some(added) => Err(Error::SinceSigned { path: added.path }),
+        None => Ok(sources),
+    }
 }
 
 /// Whether a file is the one that was recorded with `bytes`, `modified_ns` and `fingerprint`. Equal

@@ -35,15 +35,6 @@ pub enum Error {
         /// Why, and what to do.
         what: String,
     },
-    /// An input file is not what it was when it was signed.
-    #[error(
-        "{} changed since `sign` read it; run `neardup run` to sign it again",
-        path.display()
-    )]
-    Changed {
-        /// The file.
-        path: PathBuf,
-    },
     /// The budget does not hold one thread.
     #[error(
         "a memory budget of {budget_bytes} bytes is too small for `filter`; set run.memory = \
@@ -102,10 +93,7 @@ impl Error {
             Error::Work(error) => error.refused(),
             Error::Table(error) => error.refused(),
             Error::Records { .. } | Error::Count { .. } => false,
-            Error::Output { .. }
-            | Error::Changed { .. }
-            | Error::Memory { .. }
-            | Error::TooLarge { .. } => true,
+            Error::Output { .. } | Error::Memory { .. } | Error::TooLarge { .. } => true,
         }
     }
 

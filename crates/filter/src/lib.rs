@@ -18,6 +18,7 @@ use dataset::Source;
 use dataset::rewrite::{Job, Options, rewrite};
 use records::settings::Mode;
 use records::{PRODUCT_VERSION, Pipeline, Settings, Stage};
+use tables::Signed;
 use tables::inputs::InputFile;
 use workdir::{Context, Definition, Failure, Lock, Outcome, Receipt, WorkDir};
 
@@ -139,17 +140,10 @@ impl Before {
     fn open(pipeline: &Pipeline, context: &Context<'_>) -> Result<Self, Error> {
         let work = context.work;
         let mut chain = Receipt::chain(work, context.expected)?;
-        let mut take = |stage| {
-            chain.remove(&stage).ok_or_else(|| {
-                workdir::Error::damaged(&work.receipt(stage), stage, "it is missing")
-            })
-        };
-        let (sign, cluster) = (take(Stage::Sign)?, take(Stage::Cluster)?);
-        sign.verify(work, 1, |name| name == work.name_of(&work.inputs()))?;
+        let sign = chain.take(work, Stage::Sign)?;
+        let cluster = chain.take(work, Stage::Cluster)?;
+        let signed = Signed::open(work, &sign, pipeline.sign.k, 1, false)?;
         cluster.verify(work, 1, |name| name == work.name_of(&work.decisions()))?;
-        let expected = sign.provenance(tables::inputs::KIND, tables::inputs::FORMAT);
-        let against = work.receipt(Stage::Sign);
-        let inputs = tables::inputs::read(&work.inputs(), &expected, &against)?;
         let dropped = cluster
             .counters
             .get("dropped")
@@ -158,39 +152,15 @@ impl Before {
                 let path = work.receipt(Stage::Cluster);
                 workdir::Error::damaged(&path, Stage::Cluster, "it has no counters")
             })?;
-        let sources = open_sources(pipeline, &inputs)?;
+        let sources = dataset::signed_sources(
+            &pipeline.input,
+            signed.inputs.iter().map(InputFile::identity),
+        )?;
         Ok(Self {
-            inputs,
+            inputs: signed.inputs,
             sources,
             dropped,
         })
-    }
-}
-
-/// Opens the input files again, and refuses one that changed.
-fn open_sources(pipeline: &Pipeline, inputs: &[InputFile]) -> Result<Vec<Source>, Error> {
-    let listing = dataset::list(&pipeline.input.paths)?;
-    let mut sources = Vec::with_capacity(inputs.len());
-    for (input, listed) in inputs.iter().zip(&listing.files) {
-        let source = dataset::inspect(listed, &pipeline.input.text)?;
-        let same = listed.relative == input.relative
-            && source.rows == input.rows
-            && format!("{:032x}", source.fingerprint) == input.fingerprint;
-        if !same {
-            return Err(Error::Changed {
-                path: listed.path.clone(),
-            });
-        }
-        sources.push(source);
-    }
-    let changed = match (inputs.get(sources.len()), listing.files.get(sources.len())) {
-        (Some(gone), _) => Some(gone.path.clone().into()),
-        (_, Some(added)) => Some(added.path.clone()),
-        _ => None,
-    };
-    match changed {
-        Some(path) => Err(Error::Changed { path }),
-        None => Ok(sources),
     }
 }
 

@@ -3,7 +3,7 @@
 use extsort::Config;
 use records::settings::Verify;
 use records::{DocSet, Pipeline};
-use workdir::{BASE_BYTES, Facts, Span, StagePlan, divide, spilled};
+use workdir::{BASE_BYTES, Facts, Span, StagePlan, common_parts, divide, spilled};
 
 use crate::Error;
 use crate::bucket;
@@ -122,24 +122,20 @@ pub(crate) fn plan(
         (24 * found.low).min(low.edge_bytes),
         (24 * found.high).min(high.edge_bytes) + 2 * travelling.high.min(high.travel_bytes),
     );
+    let mut memory = common_parts(facts.documents, READER_BYTES);
+    memory.extend([
+        (
+            "signatures",
+            Span::between(low.store_bytes, high.store_bytes.max(low.store_bytes)),
+        ),
+        (
+            "anchors",
+            Span::between(0, high.threads as u64 * high.anchor_bytes),
+        ),
+        ("sort", sorts),
+    ]);
     Ok(StagePlan {
-        memory: vec![
-            ("program", Span::exact(BASE_BYTES)),
-            (
-                "document_bits",
-                Span::exact(DocSet::memory_bytes(facts.documents)),
-            ),
-            ("signature_batch", Span::exact(READER_BYTES)),
-            (
-                "signatures",
-                Span::between(low.store_bytes, high.store_bytes.max(low.store_bytes)),
-            ),
-            (
-                "anchors",
-                Span::between(0, high.threads as u64 * high.anchor_bytes),
-            ),
-            ("sort", sorts),
-        ],
+        memory,
         threads: high.threads,
         work_peak: Span::between(
             spilled(24 * found.low, low.edge_bytes),

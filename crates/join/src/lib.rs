@@ -28,9 +28,8 @@ use extsort::{Config, Sorter};
 use records::pods::Edge;
 use records::settings::Verify;
 use records::{DocSet, Pipeline, Provenance, Settings, Stage};
-use tables::SignatureScan;
-use tables::inputs::InputFile;
 use tables::signatures::Columns;
+use tables::{SignatureScan, Signed};
 use workdir::{Context, Definition, Failure, Outcome, Receipt};
 
 use crate::bucket::{Bucket, Counts, Rule};
@@ -69,59 +68,34 @@ pub const STAGE: Definition = Definition {
 struct Before<'a> {
     pipeline: &'a Pipeline,
     context: &'a Context<'a>,
-    sign: Receipt,
     band: Receipt,
-    inputs: Vec<InputFile>,
-    documents: u64,
+    signed: Signed,
 }
 
 impl<'a> Before<'a> {
     fn open(pipeline: &'a Pipeline, context: &'a Context<'a>) -> Result<Self, Error> {
         let work = context.work;
         let mut chain = Receipt::chain(work, context.expected)?;
-        let mut take = |stage| {
-            chain.remove(&stage).ok_or_else(|| {
-                workdir::Error::damaged(&work.receipt(stage), stage, "it is missing")
-            })
-        };
-        let (sign, band): (Receipt, Receipt) = (take(Stage::Sign)?, take(Stage::Band)?);
+        let (sign, band) = (
+            chain.take(work, Stage::Sign)?,
+            chain.take(work, Stage::Band)?,
+        );
         // Record files are checked block by block as they are read; tables are checked here.
-        let reads_signatures = pipeline.join.verify == Verify::Estimate;
-        sign.verify(work, context.threads, |name| {
-            reads_signatures || name == work.name_of(&work.inputs())
-        })?;
-        let expected = sign.provenance(tables::inputs::KIND, tables::inputs::FORMAT);
-        let against = work.receipt(Stage::Sign);
-        let inputs = tables::inputs::read(&work.inputs(), &expected, &against)?;
-        let documents = inputs.iter().map(|file| file.rows).sum();
+        let signatures = pipeline.join.verify == Verify::Estimate;
+        let signed = Signed::open(work, &sign, pipeline.sign.k, context.threads, signatures)?;
         Ok(Self {
             pipeline,
             context,
-            sign,
             band,
-            inputs,
-            documents,
+            signed,
         })
     }
 
     fn scan(&self) -> SignatureScan {
-        let columns = Columns {
+        self.signed.scan(Columns {
             slots: true,
             ..Columns::default()
-        };
-        let kind = tables::signatures::KIND;
-        let settings = self.sign.shard_settings();
-        let expected = Provenance::new(kind, tables::signatures::FORMAT, settings);
-        let against = self.context.work.receipt(Stage::Sign);
-        let k = self.pipeline.sign.k;
-        SignatureScan::new(
-            self.context.work,
-            &self.inputs,
-            &expected,
-            against,
-            k,
-            columns,
-        )
+        })
     }
 
     fn rule(&self) -> Rule {
@@ -189,7 +163,7 @@ fn run_with<S: Slot>(pipeline: &Pipeline, context: &Context<'_>) -> Result<Outco
     context.progress.start((passes * postings).max(1));
 
     let (memory_bytes, threads) = (context.memory_bytes, context.threads);
-    let documents = before.documents;
+    let documents = before.signed.documents;
     let budget = Budget::new(pipeline, documents, shared.count, memory_bytes, threads)?;
     let edges = Edges(Mutex::new(Sorter::new(Config {
         folder: scratch.clone(),
@@ -239,7 +213,7 @@ struct Shared {
 }
 
 fn documents_in_buckets(before: &Before<'_>) -> Result<(Shared, u64), Error> {
-    let mut docs = DocSet::new(before.documents);
+    let mut docs = DocSet::new(before.signed.documents);
     let mut postings = 0;
     for band in 0..before.pipeline.band.bands {
         let mut reader = Postings::open(before, band)?;

@@ -17,11 +17,13 @@ pub mod file;
 pub mod pods;
 mod provenance;
 pub mod settings;
+mod signed_file;
 mod stage;
 
 pub use docset::DocSet;
 pub use provenance::{Mismatch, Provenance};
 pub use settings::Pipeline;
+pub use signed_file::SignedFile;
 pub use stage::Stage;
 
 /// Settings and algorithm versions by name, such as `sign.k`.

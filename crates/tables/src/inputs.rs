@@ -8,7 +8,7 @@ use arrow_array::{Array, Int64Array, ListArray, StringArray, cast::AsArray, type
 use arrow_schema::{DataType, Field, Schema};
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
-use records::Provenance;
+use records::{Provenance, SignedFile};
 use workdir::{Output, WorkDir};
 
 use crate::Error;
@@ -42,6 +42,18 @@ pub struct InputFile {
     pub shards: Vec<String>,
     /// The rows of each shard.
     pub shard_rows: Vec<u64>,
+}
+
+impl InputFile {
+    /// What identifies the file.
+    pub fn identity(&self) -> SignedFile<'_> {
+        SignedFile {
+            path: &self.path,
+            relative: &self.relative,
+            rows: self.rows,
+            fingerprint: &self.fingerprint,
+        }
+    }
 }
 
 fn schema() -> Schema {

@@ -3,6 +3,7 @@
 //!
 //! * [`inputs`]: the input files, their document ids and their signature shards.
 //! * [`signatures`]: a row for every document, in order.
+//! * [`Signed`]: both, as the stages after `sign` read them.
 //! * [`edges`]: the verified pairs.
 //! * [`clusters`]: the documents that are in a cluster of two or more, and what became of them.
 
@@ -13,6 +14,8 @@ pub mod inputs;
 mod io;
 mod scan;
 pub mod signatures;
+mod signed;
 
 pub use error::Error;
 pub use scan::SignatureScan;
+pub use signed::Signed;

@@ -23,7 +23,7 @@ pub struct SignatureScan {
 impl SignatureScan {
     /// A scan over the shards of `inputs`, whose settings have to be `expected`, as the receipt
     /// `against` says.
-    pub fn new(
+    pub(crate) fn new(
         work: &WorkDir,
         inputs: &[InputFile],
         expected: &Provenance,

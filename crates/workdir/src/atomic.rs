@@ -125,7 +125,7 @@ pub fn sync_folder(folder: &Path) -> Result<(), Error> {
 ///
 /// # Errors
 /// When the file cannot be read.
-pub fn checksum_file(path: &Path) -> Result<String, Error> {
+fn checksum_file(path: &Path) -> Result<String, Error> {
     let mut file = File::open(path).map_err(Error::io("open", path))?;
     let mut hash = Xxh3::new();
     let mut buffer = vec![0; 256 << 10];

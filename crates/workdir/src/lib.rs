@@ -16,11 +16,11 @@ mod plan;
 mod receipt;
 mod stage;
 
-pub use atomic::{AtomicFile, Output, checksum_file, sync_folder, verify};
+pub use atomic::{AtomicFile, Output, sync_folder, verify};
 pub use context::{Context, Outcome, Progress};
 pub use error::Error;
 pub use layout::WorkDir;
 pub use lock::Lock;
-pub use plan::{BASE_BYTES, Facts, Span, StagePlan, divide, spilled};
-pub use receipt::{Expected, INPUTS, Receipt, State, Usage};
+pub use plan::{BASE_BYTES, Facts, Span, StagePlan, common_parts, divide, spilled};
+pub use receipt::{Chain, Expected, INPUTS, Receipt, State, Usage};
 pub use stage::{Definition, Failure};

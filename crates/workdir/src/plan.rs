@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use records::DocSet;
 use serde::{Deserialize, Serialize};
 
 /// The resident set of any stage before it has done anything: program, libraries, stacks.
@@ -88,8 +89,6 @@ pub struct Facts {
     pub input_bytes: u64,
     /// Uncompressed bytes of the text columns.
     pub text_bytes: u64,
-    /// The largest uncompressed row group.
-    pub largest_group_bytes: u64,
     /// The largest row group as it is stored.
     pub largest_stored_group_bytes: u64,
     /// Bytes of text of the largest row group.
@@ -126,6 +125,17 @@ pub struct StagePlan {
     pub work_kept: Span,
     /// Bytes of the new output, which lie beside the old one.
     pub output: Span,
+}
+
+/// The parts of the stages that walk over signatures: the program, the bits of all documents, and a
+/// batch of signatures of so many bytes.
+pub fn common_parts(documents: u64, batch_bytes: u64) -> Vec<(&'static str, Span)> {
+    let bits = DocSet::memory_bytes(documents);
+    vec![
+        ("program", Span::exact(BASE_BYTES)),
+        ("document_bits", Span::exact(bits)),
+        ("signature_batch", Span::exact(batch_bytes)),
+    ]
 }
 
 impl StagePlan {

@@ -103,6 +103,26 @@ pub struct Receipt {
     pub checksum: String,
 }
 
+/// The receipts of the stages before one, each fitting the next: [`Receipt::chain`].
+#[derive(Clone, Debug, Default)]
+pub struct Chain(BTreeMap<Stage, Receipt>);
+
+impl Chain {
+    /// Takes the receipt of a stage out.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] where the stage is not before the one that the chain was made for.
+    pub fn take(&mut self, work: &WorkDir, stage: Stage) -> Result<Receipt, Error> {
+        let receipt = self.0.remove(&stage);
+        receipt.ok_or_else(|| Error::damaged(&work.receipt(stage), stage, "it is missing"))
+    }
+
+    /// The receipts, in the order of the stages.
+    pub fn receipts(&self) -> impl Iterator<Item = &Receipt> {
+        self.0.values()
+    }
+}
+
 /// Whether a stage has to run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum State {
@@ -184,7 +204,7 @@ impl Receipt {
     ///
     /// # Errors
     /// [`Error::Damaged`] where a receipt is missing or belongs to another run.
-    pub fn chain(work: &WorkDir, expected: &Expected) -> Result<BTreeMap<Stage, Receipt>, Error> {
+    pub fn chain(work: &WorkDir, expected: &Expected) -> Result<Chain, Error> {
         let mut chain = BTreeMap::new();
         let mut wanted = expected.upstream.clone();
         let mut stage = expected.stage.previous();
@@ -199,7 +219,7 @@ impl Receipt {
             stage = upstream.previous();
             chain.insert(upstream, receipt);
         }
-        Ok(chain)
+        Ok(Chain(chain))
     }
 
     /// Checks the content of the outputs whose names `wanted` picks, byte for byte, with

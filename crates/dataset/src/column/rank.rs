@@ -54,7 +54,7 @@ impl RankReader {
     ///
     /// # Errors
     ///
-    /// As [`crate::check_rank_column`].
+    /// As [`crate::rank_class`].
     pub fn open(source: &Source, column: &str, kind: RankKind) -> Result<Self, Error> {
         let values = Values::open(source, column, |schema, path| {
             find_rank(schema, path, column, kind).map(|(index, _)| index)

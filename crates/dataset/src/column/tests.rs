@@ -43,7 +43,7 @@ fn labels(source: &Source, column: &str) -> Vec<Option<String>> {
 }
 
 fn keys(source: &Source, column: &str, kind: RankKind) -> Vec<[u64; 2]> {
-    check_rank_column(source, column, kind).unwrap();
+    rank_class(source, column, kind).unwrap();
     let mut reader = RankReader::open(source, column, kind).unwrap();
     let mut all = Vec::new();
     while let Some(batch) = reader.next_batch().unwrap() {
@@ -218,7 +218,7 @@ fn rank_columns_of_other_types_are_refused() {
         ),
     ] {
         let source = source_of(&dir, Arc::clone(column));
-        let error = check_rank_column(&source, "c", kind).unwrap_err();
+        let error = rank_class(&source, "c", kind).unwrap_err();
         assert!(error.refused());
         let file = source.listed.path.display();
         assert_eq!(

@@ -148,6 +148,25 @@ fn dropped_rows_are_all_that_is_missing() {
     }
 }
 
+/// The two columns after the first `width` say that rows 7 and 9 are a cluster and 9 goes.
+fn assert_added(after: &RecordBatch, width: usize) {
+    let added = after.schema();
+    assert_eq!(
+        added.field(width),
+        &Field::new("dedup_cluster", DataType::Int64, true)
+    );
+    assert_eq!(
+        added.field(width + 1),
+        &Field::new("dedup_keep", DataType::Boolean, false)
+    );
+    let clusters: Vec<Option<i64>> = (0..ROWS)
+        .map(|r| (r == 7 || r == 9).then_some(i64::MAX))
+        .collect();
+    let keeps: Vec<bool> = (0..ROWS).map(|r| r != 9).collect();
+    assert_eq!(after.column(width).as_ref(), &Int64Array::from(clusters));
+    assert_eq!(after.column(width + 1).as_ref(), &BooleanArray::from(keeps));
+}
+
 #[test]
 fn stored_schemas_gain_the_added_columns() {
     let folder = tempfile::tempdir().unwrap();
@@ -180,21 +199,7 @@ fn stored_schemas_gain_the_added_columns() {
     let width = before.num_columns();
     let old = after.project(&(0..width).collect::<Vec<_>>()).unwrap();
     assert_eq!(before, old);
-    let added = after.schema();
-    assert_eq!(
-        added.field(width),
-        &Field::new("dedup_cluster", DataType::Int64, true)
-    );
-    assert_eq!(
-        added.field(width + 1),
-        &Field::new("dedup_keep", DataType::Boolean, false)
-    );
-    let clusters: Vec<Option<i64>> = (0..ROWS)
-        .map(|r| (r == 7 || r == 9).then_some(i64::MAX))
-        .collect();
-    let keeps: Vec<bool> = (0..ROWS).map(|r| r != 9).collect();
-    assert_eq!(after.column(width).as_ref(), &Int64Array::from(clusters));
-    assert_eq!(after.column(width + 1).as_ref(), &BooleanArray::from(keeps));
+    assert_added(&after, width);
 
     let metadata = metadata(&once);
     let entries = metadata.file_metadata().key_value_metadata().unwrap();

@@ -88,6 +88,34 @@ fn assert_same_forms(from: (&Path, &ParquetMetaData), to: (&Path, &ParquetMetaDa
     }
 }
 
+/// The file says the same of who wrote it, and in which version.
+fn assert_same_origin(before: &ParquetMetaData, after: &ParquetMetaData) {
+    assert_eq!(
+        before.file_metadata().created_by(),
+        after.file_metadata().created_by()
+    );
+    assert_eq!(
+        before.file_metadata().version(),
+        after.file_metadata().version()
+    );
+}
+
+/// The footer has the same schema, key-values and column orders.
+fn assert_same_schema(before: &ParquetMetaData, after: &ParquetMetaData) {
+    assert_eq!(
+        before.file_metadata().schema(),
+        after.file_metadata().schema()
+    );
+    assert_eq!(
+        before.file_metadata().key_value_metadata(),
+        after.file_metadata().key_value_metadata()
+    );
+    assert_eq!(
+        before.file_metadata().column_orders(),
+        after.file_metadata().column_orders()
+    );
+}
+
 #[test]
 fn hard_files_pass_through() {
     if !Path::new(HARD).exists() {
@@ -120,14 +148,7 @@ fn hard_files_pass_through() {
                 );
             }
             let after = metadata(&output);
-            assert_eq!(
-                before.file_metadata().created_by(),
-                after.file_metadata().created_by()
-            );
-            assert_eq!(
-                before.file_metadata().version(),
-                after.file_metadata().version()
-            );
+            assert_same_origin(&before, &after);
             if mode == Mode::Annotate {
                 let after = read(&output);
                 let width = after.num_columns() - 2;
@@ -137,18 +158,7 @@ fn hard_files_pass_through() {
                 assert!(like.columns() == old.columns(), "{}", input.display());
                 continue;
             }
-            assert_eq!(
-                before.file_metadata().schema(),
-                after.file_metadata().schema()
-            );
-            assert_eq!(
-                before.file_metadata().key_value_metadata(),
-                after.file_metadata().key_value_metadata()
-            );
-            assert_eq!(
-                before.file_metadata().column_orders(),
-                after.file_metadata().column_orders()
-            );
+            assert_same_schema(&before, &after);
             assert_same_forms((&input, &before), (&output, &after));
             if picks.0.is_empty() && rows < 10_000 {
                 for group in 0..before.num_row_groups().min(3) {
