@@ -6,7 +6,7 @@
     reason = "a test that cannot go on fails"
 )]
 
-use tests::{binary, repository};
+use tests::{Project, binary, repository};
 
 fn readme() -> String {
     std::fs::read_to_string(repository().join("README.md")).unwrap()
@@ -76,4 +76,28 @@ fn the_main_command_prints_what_the_readme_says() {
         .map(steady)
         .collect();
     assert_eq!(printed, shown);
+}
+
+#[test]
+fn the_answer_of_the_example_query_is_that_of_the_sample() {
+    let settings = [
+        ("cluster.keep", r#""best""#),
+        ("cluster.column", r#""quality""#),
+    ];
+    let project = Project::of_sample(&settings);
+    project.run(&[]).succeeded();
+    let clusters = project.clusters();
+    let dropped = clusters
+        .iter()
+        .find(|row| (row.file.as_str(), row.row) == ("part-00001.parquet", 10))
+        .unwrap();
+    let keeper = clusters
+        .iter()
+        .find(|row| row.doc == dropped.keeper)
+        .unwrap();
+    let line = format!(
+        "-- {} | {} | {} | {}",
+        dropped.kind, dropped.similarity, keeper.file, keeper.row
+    );
+    assert!(readme().contains(&line), "README.md lacks the line\n{line}");
 }
