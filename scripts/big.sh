@@ -433,7 +433,7 @@ case_edges() {
   local documents
   documents=$(rows 100000000)
   "$bin/components" "$documents" $((2 * documents)) "$(b=$(budget 256); echo "${b%MiB}")" \
-    "$scratch/edges" "$threads" | sed 's/^/  edges /' || violation "edges: not equal, or over the budget"
+    "$scratch/edges" | sed 's/^/  edges /' || violation "edges: not equal, or over the budget"
   rm -rf "$scratch/edges"
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use records::{DocSet, Pipeline, Stage};
+use records::{Pipeline, Stage};
 use workdir::{Definition, Facts, Span, StagePlan, State, WorkDir};
 
 use crate::chain::Link;
@@ -220,7 +220,7 @@ pub fn plan_lines(
             "budget {} and {} threads a stage; at most {} bits a document cannot be spilled",
             bytes(budget(pipeline)),
             threads(pipeline.run.threads),
-            DocSet::BITS_A_DOCUMENT
+            workdir::BITS_A_DOCUMENT
         ),
         format!(
             "{:<8} {:>22} {:>22} {:>22} {:>7}  why it runs",

@@ -1,7 +1,7 @@
 //! The external components method against union-find in memory, over generated edges.
 //!
 //! ```text
-//! components DOCUMENTS EDGES MEMORY_MIB FOLDER [THREADS]
+//! components DOCUMENTS EDGES MEMORY_MIB FOLDER
 //! ```
 //!
 //! The edges lie on four kinds of ground: random pairs so few that components stay small, random pairs that join
@@ -10,7 +10,7 @@
 //! would give it (`src/budget.rs`). Its labels go to a file in FOLDER (4 bytes a document) and are compared, one by
 //! one, with those of the union-find, which takes 4 bytes a document of memory after the peak was read.
 //!
-//! Prints one line a round and one at the end, and exits 1 where a label differs.
+//! Prints one line, and exits 1 where a label differs.
 
 use std::error::Error;
 use std::fs::File;
@@ -19,11 +19,6 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use records::DocSet;
-
-/// What `cluster` sets aside before it sorts: program, readers and tables, and one byte in 16.
-const FIXED_BYTES: u64 = 20 << 20;
-const SLACK_SHARE: u64 = 16;
 /// In a file of labels: no edge.
 const NONE: u32 = u32::MAX;
 
@@ -138,11 +133,12 @@ fn root(parents: &mut [u32], mut doc: u32) -> u32 {
 /// Writes the labels of the external method to `path`, a u32 for each document.
 fn external(
     edges: &Edges,
-    setting: (&Path, u64, usize),
+    folder: &Path,
+    memory_bytes: u64,
     path: &Path,
-) -> Result<u64, Box<dyn Error>> {
+) -> Result<(), Box<dyn Error>> {
     let mut out = BufWriter::with_capacity(1 << 18, File::create_new(path)?);
-    let (mut next, mut rounds, mut failed) = (0, 0, None);
+    let (mut next, mut failed) = (0, None);
     let mut fill = |doc: u64, label: u32| {
         let write = (next..doc).try_for_each(|_| out.write_all(&NONE.to_le_bytes()));
         if let Err(error) = write.and_then(|()| out.write_all(&label.to_le_bytes())) {
@@ -150,18 +146,11 @@ fn external(
         }
         next = doc + 1;
     };
-    let start = Instant::now();
     cluster::proof::components(
-        setting,
+        folder,
+        edges.documents,
+        memory_bytes,
         &|each| edges.visit(each),
-        &mut |records| {
-            rounds += 1;
-            println!(
-                "round {rounds}: {} edges, after {:.1} s",
-                records / 2,
-                start.elapsed().as_secs_f64()
-            );
-        },
         &mut |doc, label| {
             fill(doc, label as u32);
             Ok(())
@@ -172,7 +161,7 @@ fn external(
     }
     (next..edges.documents).try_for_each(|_| out.write_all(&NONE.to_le_bytes()))?;
     out.flush()?;
-    Ok(rounds)
+    Ok(())
 }
 
 /// The documents with an edge, the components, and the labels that differ.
@@ -198,24 +187,21 @@ fn peak_rss_bytes() -> u64 {
 
 fn run() -> Result<bool, Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [documents, edges, memory_mib, folder, threads @ ..] = arguments.as_slice() else {
-        return Err("usage: components DOCUMENTS EDGES MEMORY_MIB FOLDER [THREADS]".into());
+    let [documents, edges, memory_mib, folder] = arguments.as_slice() else {
+        return Err("usage: components DOCUMENTS EDGES MEMORY_MIB FOLDER".into());
     };
     let (documents, edges): (u64, u64) = (documents.parse()?, edges.parse()?);
     let memory_bytes = memory_mib.parse::<u64>()? << 20;
-    let threads = threads.first().map_or(Ok(2), |text| text.parse())?;
     if documents < 4 || documents >= u64::from(NONE) {
         return Err("DOCUMENTS must be from 4 to 4294967294, for labels of 32 bits".into());
     }
-    let fixed = FIXED_BYTES + DocSet::memory_bytes(documents) + memory_bytes / SLACK_SHARE;
-    let sort_bytes = memory_bytes.saturating_sub(fixed) / 3;
     let folder = Path::new(folder);
     std::fs::create_dir_all(folder)?;
     let path = folder.join("labels.u32");
 
     let generated = Edges::new(documents, edges);
     let start = Instant::now();
-    let rounds = external(&generated, (folder, sort_bytes, threads), &path)?;
+    external(&generated, folder, memory_bytes, &path)?;
     let (wall_s, peak) = (start.elapsed().as_secs_f64(), peak_rss_bytes());
     let start = Instant::now();
     let expected = generated.labels()?;
@@ -229,8 +215,8 @@ fn run() -> Result<bool, Box<dyn Error>> {
     };
     let equal = if differing == 0 { "equal" } else { "NOT equal" };
     println!(
-        "{documents} documents, {edges} edges, {linked} linked, {components} components: external {rounds} rounds, \
-         {wall_s:.1} s, peak {:.1} MiB {within} {memory_mib} MiB; union-find in memory {resident_s:.1} s; {equal} \
+        "{documents} documents, {edges} edges, {linked} linked, {components} components: external {wall_s:.1} s, \
+         peak {:.1} MiB {within} {memory_mib} MiB; union-find in memory {resident_s:.1} s; {equal} \
          ({differing} labels differ)",
         peak as f64 / f64::from(1 << 20)
     );

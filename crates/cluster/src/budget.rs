@@ -5,7 +5,7 @@ use records::{DocSet, Pipeline};
 use workdir::{BASE_BYTES, Facts, Span, StagePlan, common_parts, divide, spilled};
 
 use crate::Error;
-use crate::{components, keeper};
+use crate::{components, external, keeper};
 
 /// Batches of signatures and of columns, and the pages that they are decoded from.
 const READER_BYTES: u64 = 5 << 20;
@@ -19,38 +19,40 @@ const SORT_BYTES: u64 = 1 << 20;
 pub(crate) struct Budget {
     /// Whether components are found by union-find in memory, in so many bytes.
     pub(crate) parents_bytes: Option<u64>,
-    /// For each sort: two exist at once, three where the components are sorted too.
+    /// For the external method otherwise, which is over before the sorts begin.
+    pub(crate) external_bytes: u64,
+    /// For each of two sorts.
     pub(crate) sort_bytes: u64,
 }
 
 impl Budget {
     /// `linked` documents have an edge.
     pub(crate) fn new(
-        pipeline: &Pipeline,
+        k: u32,
         documents: u64,
         linked: u64,
         memory_bytes: u64,
     ) -> Result<Self, Error> {
         let bits = DocSet::memory_bytes(documents);
         let fixed = BASE_BYTES + READER_BYTES + WRITER_BYTES + bits;
-        let words = keeper::member_words(pipeline.sign.k);
+        let words = keeper::member_words(k);
         let sort = SORT_BYTES.max(Config::minimum_memory_bytes(words));
-        let left = divide(memory_bytes, fixed, 3 * sort).map_err(|needed_bytes| Error::Memory {
+        let least = (2 * sort + external::LABELS_BYTES).max(external::minimum_bytes(linked));
+        let left = divide(memory_bytes, fixed, least).map_err(|needed_bytes| Error::Memory {
             budget_bytes: memory_bytes,
             documents,
             needed_bytes,
         })?;
         let parents = components::resident_bytes(linked);
         let resident = parents + 2 * sort <= left && linked < u64::from(u32::MAX);
-        Ok(match resident {
-            true => Self {
-                parents_bytes: Some(parents),
-                sort_bytes: (left - parents) / 2,
-            },
-            false => Self {
-                parents_bytes: None,
-                sort_bytes: left / 3,
-            },
+        let beside = match resident {
+            true => parents,
+            false => external::LABELS_BYTES,
+        };
+        Ok(Self {
+            parents_bytes: resident.then_some(parents),
+            external_bytes: left,
+            sort_bytes: (left - beside) / 2,
         })
     }
 }
@@ -72,7 +74,7 @@ pub(crate) fn plan(
         copies.low.max(edges.low),
         most,
     );
-    let budget = |linked| Budget::new(pipeline, facts.documents, linked, memory_bytes);
+    let budget = |linked| Budget::new(pipeline.sign.k, facts.documents, linked, memory_bytes);
     let (low, high) = (budget(linked.low)?, budget(linked.high)?);
     let words = keeper::member_words(pipeline.sign.k) as u64;
     // Wide records are sorted through an index of 24 bytes.
@@ -83,6 +85,10 @@ pub(crate) fn plan(
         members.high.min(high.sort_bytes) + verdicts.high.min(high.sort_bytes),
     );
     let tables = linked.map(|linked| 40 * linked);
+    let components = |budget: &Budget, linked, edges| match budget.parents_bytes {
+        Some(_) => 0,
+        None => external::disk_bytes(linked, edges),
+    };
     let mut memory = common_parts(facts.documents, READER_BYTES);
     memory.extend([
         (
@@ -101,8 +107,13 @@ pub(crate) fn plan(
         memory,
         threads,
         work_peak: Span::between(
-            spilled(members.low, low.sort_bytes),
-            spilled(members.high, high.sort_bytes) + spilled(verdicts.high, high.sort_bytes),
+            spilled(members.low, low.sort_bytes).max(components(
+                &low,
+                linked.low,
+                edges.low + copies.low,
+            )),
+            (spilled(members.high, high.sort_bytes) + spilled(verdicts.high, high.sort_bytes))
+                .max(components(&high, linked.high, edges.high + copies.high)),
         ) + tables,
         work_kept: tables,
         output: Span::default(),

@@ -1,6 +1,6 @@
 //! Stage 4, `cluster`: the connected components of edges and exact copies, one keeper each.
 //!
-//! 1. [`components`] labels every document that has an edge with the smallest of its component.
+//! 1. [`components`] (or [`external`]) labels every document that has an edge with the smallest of its component.
 //! 2. [`keeper`] sorts the members of each cluster, best first, with their signatures; the first
 //!    stays, and the others are compared with it.
 //! 3. [`output`] writes `clusters.parquet` and what `filter` needs, by document.
@@ -11,6 +11,7 @@
 mod budget;
 mod components;
 mod error;
+mod external;
 mod keeper;
 mod output;
 #[doc(hidden)]
@@ -31,7 +32,8 @@ use tables::{SignatureScan, Signed};
 use workdir::{Context, Definition, Failure, Outcome, Receipt};
 
 use crate::budget::Budget;
-use crate::components::{EdgeSource, Labels, Sorting};
+use crate::components::{EdgeSource, Labels};
+use crate::external::External;
 use crate::keeper::{Order, Verdict};
 
 /// The version of what this stage makes of its edges.
@@ -207,24 +209,23 @@ fn label(before: &Before<'_>, scratch: PathBuf) -> Result<(Labels, u64), Error> 
         Ok(())
     })?;
     let count = docs.index();
-    let memory_bytes = before.context.memory_bytes;
     let budget = Budget::new(
-        before.pipeline,
+        before.pipeline.sign.k,
         before.signed.documents,
         count,
-        memory_bytes,
+        before.context.memory_bytes,
     )?;
-    if budget.parents_bytes.is_some() {
-        return Ok((components::resident(docs, count, edges)?, budget.sort_bytes));
-    }
-    drop(docs);
-    let sorting = Sorting {
-        scratch,
-        memory_bytes: budget.sort_bytes,
-        open_files: before.context.sort_files(2),
-        threads: before.context.threads,
+    let labels = match budget.parents_bytes {
+        Some(_) => components::resident(docs, count, edges)?,
+        None => {
+            let setting = External {
+                scratch,
+                memory_bytes: budget.external_bytes,
+            };
+            Labels::External(external::components(&setting, docs, count, edges)?)
+        }
     };
-    Ok((components::external(&sorting, edges)?, budget.sort_bytes))
+    Ok((labels, budget.sort_bytes))
 }
 
 /// What the clusters came to.

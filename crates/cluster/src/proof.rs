@@ -2,33 +2,40 @@
 
 use std::path::Path;
 
+use records::DocSet;
+
 use crate::Error;
-use crate::components::{Sorting, external_watched};
+use crate::budget::Budget;
+use crate::external::{self, External};
 
 /// A visitor of every edge, once a call.
 pub type Edges<'a> = &'a dyn Fn(&mut dyn FnMut(u64, u64) -> Result<(), Error>) -> Result<(), Error>;
 
-/// Labels every document that has an edge with the smallest of its component, by sorted passes in `scratch`, an
-/// existing folder. `edges` visits every edge; `round` is told the records of each round, twice its edges; `label` is
-/// told document and label, in the order of documents.
-///
-/// Memory: two sorts of `sort_bytes` each.
+/// Labels every document that has an edge with the smallest of its component, with files in
+/// `scratch`, an existing folder, and with what the stage would use of `memory_bytes` for so many
+/// documents. `edges` visits every edge, twice; `label` is told document and label, in the order of
+/// documents.
 ///
 /// # Errors
-/// When the disk fails, or `sort_bytes` are too few; and those of the visitors.
+/// When the disk fails, or the memory is too little; and those of the visitors.
 pub fn components(
-    (scratch, sort_bytes, threads): (&Path, u64, usize),
+    scratch: &Path,
+    documents: u64,
+    memory_bytes: u64,
     edges: Edges<'_>,
-    round: &mut dyn FnMut(u64),
     label: &mut dyn FnMut(u64, u64) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let sorting = Sorting {
+    let mut docs = DocSet::new(documents);
+    edges(&mut |a, b| match docs.insert(a) && docs.insert(b) {
+        true => Ok(()),
+        false => Err(Error::NoSignature { doc: a.max(b) }),
+    })?;
+    let linked = docs.index();
+    let setting = External {
         scratch: scratch.to_owned(),
-        memory_bytes: sort_bytes,
-        open_files: 64,
-        threads,
+        memory_bytes: Budget::new(128, documents, linked, memory_bytes)?.external_bytes,
     };
-    let mut labels = external_watched(&sorting, edges, round)?;
+    let mut labels = external::components(&setting, docs, linked, edges)?;
     while let Some((doc, smallest)) = labels.next()? {
         label(doc, smallest)?;
     }

@@ -27,6 +27,8 @@
 //! - **Damage**: every block carries its run, place, record count and an XXH3-64 checksum. A torn,
 //!   flipped, truncated or exchanged block is an [`Error::Corrupt`] with file and offset, never a
 //!   wrong record.
+//! - **Unsorted**: [`Spools`] are queues of records on disk, in the same blocks, for algorithms that
+//!   distribute instead of sorting.
 //! - **Byte order**: runs hold the machine's own (little-endian on all that we build for). A run
 //!   never outlives its [`Sorter`] or [`Sorted`], so no other machine reads it.
 
@@ -37,6 +39,7 @@ mod order;
 mod run;
 mod sorted;
 mod sorter;
+mod spool;
 mod store;
 
 #[cfg(test)]
@@ -46,3 +49,4 @@ pub use config::{Config, MAX_KEY_WORDS, MAX_RECORD_WORDS};
 pub use error::Error;
 pub use sorted::Sorted;
 pub use sorter::Sorter;
+pub use spool::{Spooled, Spools};

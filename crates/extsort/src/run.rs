@@ -12,7 +12,7 @@
 //! | 3    | the number of the block in its run                             |
 //! | 4    | the records in the block                                       |
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -65,7 +65,8 @@ pub(crate) struct Run {
 /// Writes a run, block by block. Dropped before [`RunWriter::finish`] it removes its file.
 pub(crate) struct RunWriter {
     // The handle closes before the file is removed, which some systems require.
-    file: File,
+    /// None where the file is open only while a block is written.
+    file: Option<File>,
     run: Run,
     folder: PathBuf,
     shape: Shape,
@@ -99,6 +100,12 @@ impl RunWriter {
         Ok(Self::new(file, run, folder, shape, block))
     }
 
+    /// Closes the file between blocks, for those who write many runs at once.
+    pub(crate) fn closed_between_blocks(mut self) -> Self {
+        self.file = None;
+        self
+    }
+
     pub(crate) fn new(
         file: File,
         run: Run,
@@ -110,7 +117,7 @@ impl RunWriter {
         block.reserve_exact(shape.block_words());
         block.resize(HEADER_WORDS, 0);
         Self {
-            file,
+            file: Some(file),
             run,
             folder: folder.to_path_buf(),
             shape,
@@ -143,9 +150,14 @@ impl RunWriter {
             *first = sum;
         }
         let bytes = bytemuck::cast_slice(&self.block);
-        self.file
-            .write_all(bytes)
-            .map_err(|error| Error::io("write", &self.run.path, &self.folder, error))?;
+        match &mut self.file {
+            Some(file) => file.write_all(bytes),
+            None => OpenOptions::new()
+                .append(true)
+                .open(&self.run.path)
+                .and_then(|mut file| file.write_all(bytes)),
+        }
+        .map_err(|error| Error::io("write", &self.run.path, &self.folder, error))?;
         self.run.records += records;
         self.run.bytes += bytes.len() as u64;
         self.block_number += 1;

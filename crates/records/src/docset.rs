@@ -20,9 +20,6 @@ impl DocSet {
         8 * (words + words.div_ceil(SUPERBLOCK_WORDS as u64) + 1)
     }
 
-    /// Bits for each document of a large corpus, indexed.
-    pub const BITS_A_DOCUMENT: f64 = 1.0 + 1.0 / SUPERBLOCK_WORDS as f64;
-
     /// The empty set over the ids below `documents`.
     pub fn new(documents: u64) -> Self {
         Self {

@@ -21,6 +21,8 @@ pub use context::{Context, Outcome, Progress};
 pub use error::Error;
 pub use layout::WorkDir;
 pub use lock::Lock;
-pub use plan::{BASE_BYTES, Facts, Span, StagePlan, common_parts, divide, spilled};
+pub use plan::{
+    BASE_BYTES, BITS_A_DOCUMENT, Facts, Span, StagePlan, common_parts, divide, spilled,
+};
 pub use receipt::{Chain, Expected, INPUTS, Receipt, State, Usage};
 pub use stage::{Definition, Failure};

@@ -8,6 +8,10 @@ use serde::{Deserialize, Serialize};
 /// The resident set of any stage before it has done anything: program, libraries, stacks.
 pub const BASE_BYTES: u64 = 12 << 20;
 
+/// What no stage can spill, of a large corpus: a bit a document and an eighth for ranks, and 2/13 of
+/// a bit for a document with an edge.
+pub const BITS_A_DOCUMENT: f64 = 1.28;
+
 /// One in so many bytes of a budget is left to the allocator and to lists of runs.
 const SLACK_SHARE: u64 = 12;
 
