@@ -58,6 +58,7 @@ pub fn run(pipeline: &Pipeline, context: &Context<'_>) -> Result<Outcome, Error>
     let signed = Signed::open(work, &sign, pipeline.sign.k, context.threads, true)?;
     let (memory_bytes, threads) = (context.memory_bytes, context.threads);
     let budget = Budget::new(pipeline, signed.documents, memory_bytes, threads)?;
+    context.journal.begin(1 + u64::from(pipeline.band.bands))?;
     let scratch = work.scratch(Stage::Band)?;
     work.prepare(&work.bands())?;
     context

@@ -5,12 +5,12 @@ use std::process::ExitCode;
 use clap::{Args, Command, FromArgMatches};
 use records::{Pipeline, Stage};
 use workdir::{
-    Context, Definition, Expected, Facts, Lock, Outcome, Progress, Receipt, State, WorkDir,
+    Context, Definition, Expected, Facts, Journal, Lock, Outcome, Progress, Receipt, State, WorkDir,
 };
 
 use crate::machine::{Meter, default_memory_bytes, open_files, settle_allocator, threads};
 use crate::progress::watch;
-use crate::{Problem, StageArgs, chain, lines, load, overlap, plan, report};
+use crate::{PipelineArgs, Problem, StageArgs, chain, lines, load, overlap, plan, report};
 
 /// The whole of a stage's binary: parses the arguments, runs the stage where it has to, and
 /// gives the exit code.
@@ -68,7 +68,14 @@ pub fn run_here(definition: &Definition, args: &StageArgs) -> Result<(), Problem
         }
         (definition.preflight)(&pipeline, &work)?;
     }
-    let receipt = execute(definition, &pipeline, &work, &link.expected, quiet, &meter)?;
+    let receipt = execute(
+        definition,
+        &pipeline,
+        &work,
+        &link.expected,
+        &args.pipeline,
+        &meter,
+    )?;
     if !args.child {
         if !quiet {
             lines::say(&lines::stage_done(&receipt));
@@ -87,7 +94,7 @@ fn execute(
     pipeline: &Pipeline,
     work: &WorkDir,
     expected: &Expected,
-    quiet: bool,
+    args: &PipelineArgs,
     meter: &Meter,
 ) -> Result<Receipt, Problem> {
     let memory_bytes = pipeline
@@ -95,18 +102,23 @@ fn execute(
         .memory_bytes
         .unwrap_or_else(default_memory_bytes);
     let progress = Progress::default();
+    let threads = threads(pipeline.run.threads);
+    let used = || meter.usage(memory_bytes, threads);
+    if args.force {
+        Journal::remove(work, definition.stage)?;
+    }
+    let journal = Journal::open(work, definition.stage, expected.journal_id(), &used);
     let context = Context {
         work,
         memory_bytes,
-        threads: threads(pipeline.run.threads),
+        threads,
         open_files: open_files(),
         progress: &progress,
         expected,
+        journal: &journal,
     };
-    // Outputs in the making are never taken for finished ones.
-    Receipt::remove(work, definition.stage)?;
     work.sweep()?;
-    let outcome = watch(definition.stage, &progress, quiet, || {
+    let outcome = watch(definition.stage, &progress, args.quiet, || {
         (definition.run)(pipeline, &context)
     });
     let mut outcome = match outcome {
@@ -118,9 +130,9 @@ fn execute(
         }
     };
     account(definition, pipeline, &context, &mut outcome);
-    let usage = meter.usage(memory_bytes, context.threads);
-    let receipt = Receipt::new(expected, outcome, usage);
+    let receipt = Receipt::new(expected, outcome, journal.usage());
     receipt.save(work)?;
+    journal.finish()?;
     Ok(receipt)
 }
 

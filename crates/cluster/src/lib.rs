@@ -150,6 +150,7 @@ pub fn run(pipeline: &Pipeline, context: &Context<'_>) -> Result<Outcome, Error>
     let scratch = context.work.scratch(Stage::Cluster)?;
     context.progress.start(before.signed.documents.max(1));
     let (labels, sort_bytes) = label(&before, scratch.clone())?;
+    context.journal.begin(1)?;
     let components_resident = matches!(labels, Labels::Resident { .. });
 
     let k = pipeline.sign.k;

@@ -117,6 +117,7 @@ pub fn run(pipeline: &Pipeline, context: &Context<'_>) -> Result<Outcome, Error>
     output.recover()?;
     output.check()?;
     let partial = output.partial();
+    context.journal.begin(before.sources.len() as u64)?;
     let written = write(pipeline, context, &before, &partial);
     let outcome = written.and_then(|outcome| {
         output.replace()?;

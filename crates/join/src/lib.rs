@@ -165,6 +165,7 @@ fn run_with<S: Slot>(pipeline: &Pipeline, context: &Context<'_>) -> Result<Outco
     let (memory_bytes, threads) = (context.memory_bytes, context.threads);
     let documents = before.signed.documents;
     let budget = Budget::new(pipeline, documents, shared.count, memory_bytes, threads)?;
+    context.journal.begin(pipeline.band.bands.into())?;
     let edges = Edges(Mutex::new(Sorter::new(Config {
         folder: scratch.clone(),
         memory_bytes: budget.edge_bytes,

@@ -32,6 +32,9 @@ pub(crate) fn run(stage: Stage, args: &PipelineArgs) -> Result<(), Problem> {
     if args.quiet {
         command.arg("--quiet");
     }
+    if args.force {
+        command.arg("--force");
+    }
     let status = command.status().map_err(|error| {
         failed(format!(
             "could not be started ({}: {error})",

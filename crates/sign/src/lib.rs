@@ -74,6 +74,7 @@ pub fn run(pipeline: &Pipeline, context: &Context<'_>) -> Result<Outcome, Error>
     let work = context.work;
     let (sources, listing) = inputs::inspected(pipeline, context.threads, context.memory_bytes)?;
     let units = units::plan(&sources, &work.signatures());
+    context.journal.begin(units.len() as u64)?;
     work.prepare(&work.signatures())?;
 
     let total: u64 = units.iter().map(|unit| unit.text_bytes).sum();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::{Expected, Output, WorkDir};
+use crate::{Expected, Journal, Output, WorkDir};
 
 /// How far a stage is; the shell shows it. Units are the stage's own (bytes of text, records).
 #[derive(Debug, Default)]
@@ -33,7 +33,6 @@ impl Progress {
 }
 
 /// What a stage is given beside its settings.
-#[derive(Debug)]
 pub struct Context<'a> {
     /// The work folder.
     pub work: &'a WorkDir,
@@ -47,6 +46,9 @@ pub struct Context<'a> {
     pub progress: &'a Progress,
     /// What the stage's receipt will say: its settings and those of the stages before it.
     pub expected: &'a Expected,
+    /// The units that earlier attempts finished, and those of this one. The stage begins it when
+    /// all that may refuse is behind it.
+    pub journal: &'a Journal<'a>,
 }
 
 /// Files that a stage has open beside those of its sorts.

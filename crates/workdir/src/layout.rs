@@ -123,6 +123,22 @@ impl WorkDir {
         Ok(())
     }
 
+    /// The folder of finished units that are no output themselves: it outlives a stopped run, and
+    /// goes when its stage is finished.
+    pub fn parts(&self, stage: Stage) -> PathBuf {
+        self.root.join("parts").join(stage.name())
+    }
+
+    /// Removes the folder of finished units of a stage.
+    ///
+    /// # Errors
+    /// When the folder cannot be removed.
+    pub fn remove_parts(&self, stage: Stage) -> Result<(), Error> {
+        remove_tree(&self.parts(stage))?;
+        let _ = fs::remove_dir(self.root.join("parts"));
+        Ok(())
+    }
+
     fn scratch_path(&self, stage: Stage) -> PathBuf {
         self.root.join("scratch").join(stage.name())
     }

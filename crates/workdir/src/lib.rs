@@ -3,6 +3,7 @@
 //! * [`WorkDir`] names everything that a run leaves there.
 //! * [`AtomicFile`] writes a file that is either whole, synced and in place, or absent.
 //! * [`Receipt`] says what a stage did and with what settings; [`Expected`] compares.
+//! * [`Journal`] says which units of a stage's work are finished, so that a stopped run goes on.
 //! * [`Lock`] lets one run at a time into a folder.
 //! * [`Context`] is what a stage is given beside its settings; [`Definition`] is what the shell
 //!   has to know of one.
@@ -10,6 +11,7 @@
 mod atomic;
 mod context;
 mod error;
+mod journal;
 mod layout;
 mod lock;
 mod plan;
@@ -19,6 +21,7 @@ mod stage;
 pub use atomic::{AtomicFile, Output, sync_folder, verify};
 pub use context::{Context, Outcome, Progress};
 pub use error::Error;
+pub use journal::{Extent, Journal, Unit, UsageMeter};
 pub use layout::WorkDir;
 pub use lock::Lock;
 pub use plan::{

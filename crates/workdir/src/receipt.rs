@@ -47,6 +47,20 @@ impl Expected {
         of_shards(&self.settings)
     }
 
+    /// The identity of the work that [`crate::Journal`] notes: that of the outputs, but for `sign`
+    /// without the identity of the input, since the signatures of a file hold whatever other files
+    /// there are.
+    pub fn journal_id(&self) -> String {
+        match self.stage {
+            Stage::Sign => Self {
+                settings: self.shard_settings(),
+                ..self.clone()
+            }
+            .id(),
+            _ => self.id(),
+        }
+    }
+
     /// The identity of the outputs: a hash of stage, settings and upstream identity. Outputs
     /// are a function of these, so equal identities mean equal bytes.
     pub fn id(&self) -> String {
@@ -74,6 +88,22 @@ pub struct Usage {
     pub memory_bytes: u64,
     /// Worker threads.
     pub threads: u32,
+}
+
+impl Usage {
+    /// What this and a later attempt have used; budget and threads are the later one's.
+    #[must_use]
+    pub fn with(&self, later: &Self) -> Self {
+        Self {
+            wall_s: self.wall_s + later.wall_s,
+            cpu_s: self.cpu_s + later.cpu_s,
+            peak_rss_bytes: self.peak_rss_bytes.max(later.peak_rss_bytes),
+            bytes_read: self.bytes_read + later.bytes_read,
+            bytes_written: self.bytes_written + later.bytes_written,
+            memory_bytes: later.memory_bytes,
+            threads: later.threads,
+        }
+    }
 }
 
 /// What a stage did.
