@@ -10,8 +10,9 @@ use extsort::{Config, Sorted, Sorter};
 use records::DocSet;
 use records::file::{RecordReader, RecordWriter};
 use records::pods::Posting;
+use serde::{Deserialize, Serialize};
 use tables::Signed;
-use workdir::{AtomicFile, Context, Outcome, Output};
+use workdir::{AtomicFile, Context, Outcome, Output, Unit, part_settings};
 
 use crate::Error;
 use crate::budget::Budget;
@@ -21,8 +22,8 @@ use crate::keys::{Part, fail};
 const LARGEST: usize = 10;
 
 /// What a band counted.
-#[derive(Default)]
-struct Counts {
+#[derive(Default, Serialize, Deserialize)]
+pub(crate) struct Counts {
     buckets: u64,
     postings: u64,
     single: u64,
@@ -31,18 +32,32 @@ struct Counts {
     largest: Vec<(u64, u32, u64, u64)>,
 }
 
-/// Sorts every part and writes its buckets; bands go to as many threads as the budget feeds.
+/// A band that is done, in the order of bands.
+pub(crate) type Finished = (u32, Output, Counts);
+
+/// The bands that an earlier attempt finished.
+pub(crate) fn finished(context: &Context<'_>, bands: u32) -> Vec<Finished> {
+    (0..bands)
+        .filter_map(|band| {
+            let name = context.work.name_of(&context.work.postings(band));
+            let unit: Unit<Counts> = context.journal.proven_unit(&name)?;
+            Some((band, unit.outputs.into_iter().next()?, unit.data))
+        })
+        .collect()
+}
+
+/// Sorts every part and writes its buckets, beside those of `finished`; bands go to as many
+/// threads as the budget feeds.
 pub(crate) fn sort(
     context: &Context<'_>,
     signed: &Signed,
-    parts: &[Part],
+    (parts, mut finished): (&[Part], Vec<Finished>),
     scratch: &Path,
     budget: &Budget,
     outcome: &mut Outcome,
 ) -> Result<(), Error> {
     let next = AtomicUsize::new(0);
-    type Done = Result<(Output, Counts), Error>;
-    let done: Mutex<Vec<(usize, Done)>> = Mutex::default();
+    let done: Mutex<Vec<(usize, Result<Finished, Error>)>> = Mutex::default();
     std::thread::scope(|scope| {
         for _ in 0..budget.threads {
             scope.spawn(|| {
@@ -61,9 +76,13 @@ pub(crate) fn sort(
     });
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     done.sort_by_key(|&(i, _)| i);
-    let mut sum = Counts::default();
     for (_, result) in done {
-        let (output, counts) = result?;
+        finished.push(result?);
+    }
+    finished.sort_by_key(|&(band, _, _)| band);
+    let bands: Vec<u32> = finished.iter().map(|&(band, _, _)| band).collect();
+    let mut sum = Counts::default();
+    for (_, output, counts) in finished {
         outcome.outputs.push(output);
         sum.buckets += counts.buckets;
         sum.postings += counts.postings;
@@ -72,7 +91,7 @@ pub(crate) fn sort(
         sum.largest.extend(counts.largest);
     }
     report(&mut sum, outcome);
-    let shared = documents_in_buckets(context, signed.documents, parts)?;
+    let shared = documents_in_buckets(context, signed.documents, &bands)?;
     outcome.count("documents_in_buckets", shared);
     Ok(())
 }
@@ -81,11 +100,11 @@ pub(crate) fn sort(
 fn documents_in_buckets(
     context: &Context<'_>,
     documents: u64,
-    parts: &[Part],
+    bands: &[u32],
 ) -> Result<u64, Error> {
     let mut docs = DocSet::new(documents);
-    for part in parts {
-        let path = context.work.postings(part.band);
+    for &band in bands {
+        let path = context.work.postings(band);
         let file = File::open(&path).map_err(workdir::Error::io("open", &path))?;
         let mut reader =
             RecordReader::<_, Posting>::new(BufReader::new(file)).map_err(fail(&path))?;
@@ -128,7 +147,7 @@ fn sort_part(
     part: &Part,
     scratch: &Path,
     budget: &Budget,
-) -> Result<(Output, Counts), Error> {
+) -> Result<Finished, Error> {
     let mut sorter = Sorter::new(Config {
         folder: scratch.to_owned(),
         memory_bytes: budget.band_bytes,
@@ -146,7 +165,10 @@ fn sort_part(
     drop(reader);
     fs::remove_file(&part.path).map_err(workdir::Error::io("remove", &part.path))?;
     context.progress.add(sorter.len());
-    write_buckets(context, part.band, sorter.finish()?)
+    let (output, counts) = write_buckets(context, part.band, sorter.finish()?)?;
+    let (name, outputs) = (output.name.clone(), [output.clone()]);
+    context.journal.add(&name, &outputs, &counts)?;
+    Ok((part.band, output, counts))
 }
 
 fn write_buckets(
@@ -155,9 +177,9 @@ fn write_buckets(
     mut sorted: Sorted,
 ) -> Result<(Output, Counts), Error> {
     let path = context.work.postings(band);
+    let settings = part_settings(&context.expected.settings, &context.work.name_of(&path));
     let file = AtomicFile::create(&path)?;
-    let mut writer =
-        RecordWriter::new(file, context.expected.settings.clone()).map_err(fail(&path))?;
+    let mut writer = RecordWriter::new(file, settings).map_err(fail(&path))?;
     let mut counts = Counts::default();
     let (mut first, mut size) = (Posting::default(), 0u64);
     while let Some(posting) = sorted.next_pod::<Posting>()? {
@@ -173,6 +195,7 @@ fn write_buckets(
         }
     }
     close_bucket(&mut counts, band, &first, size);
+    keep_largest(&mut counts.largest);
     let (file, _) = writer.finish().map_err(fail(&path))?;
     Ok((file.commit(context.work)?, counts))
 }

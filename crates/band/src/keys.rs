@@ -26,21 +26,21 @@ pub(crate) struct Part {
 
 type Writer = RecordWriter<BufWriter<File>, Posting>;
 
-/// Writes the postings of every document that is no exact copy, one file a band.
+/// Writes the postings of every document that is no exact copy, one file for each of `bands`.
 pub(crate) fn scatter(
     pipeline: &Pipeline,
     context: &Context<'_>,
     signed: &Signed,
-    copies: &DocSet,
+    (copies, bands): (&DocSet, &[u32]),
     scratch: &Path,
 ) -> Result<Vec<Part>, Error> {
-    let (bands, rows) = (pipeline.band.bands, pipeline.band.rows);
+    let rows = pipeline.band.rows as usize;
     let mut parts = Vec::new();
     let open_max = context.sort_files(1).min(OPEN_MAX as usize);
-    for first in (0..bands).step_by(open_max) {
-        let end = bands.min(first + open_max as u32);
-        let mut writers = (first..end)
-            .map(|band| open(scratch, band))
+    for (round, bands) in bands.chunks(open_max).enumerate() {
+        let mut writers = bands
+            .iter()
+            .map(|&band| open(scratch, band))
             .collect::<Result<Vec<(Part, Writer)>, Error>>()?;
         let columns = Columns {
             slots: true,
@@ -56,14 +56,15 @@ pub(crate) fn scatter(
                 if copies.contains(doc) {
                     continue;
                 }
-                let bands = slots.chunks_exact(rows as usize).skip(first as usize);
-                for (slots, (part, writer)) in bands.zip(&mut writers) {
+                for (part, writer) in &mut writers {
+                    let begin = part.band as usize * rows;
+                    let slots = slots.get(begin..begin + rows).unwrap_or_default();
                     let key = lsh::band_key(part.band, slots);
                     let posting = Posting { key, doc };
                     writer.push(&posting).map_err(fail(&part.path))?;
                 }
             }
-            if first == 0 {
+            if round == 0 {
                 context.progress.add(batch.rows() as u64);
             }
         }

@@ -6,6 +6,8 @@
 //!    sorted, and the buckets of two or more go to `bands/band-NNNN.records`, by key, then
 //!    document. A bucket of one can yield no candidate and is only counted.
 //!
+//! The unit of work is a band, and the exact copies are one: a stopped run goes on with the others.
+//!
 //! Memory: one bit a document (who is an exact copy), and sort buffers within the budget.
 
 mod buckets;
@@ -61,16 +63,20 @@ pub fn run(pipeline: &Pipeline, context: &Context<'_>) -> Result<Outcome, Error>
     context.journal.begin(1 + u64::from(pipeline.band.bands))?;
     let scratch = work.scratch(Stage::Band)?;
     work.prepare(&work.bands())?;
-    context
-        .progress
-        .start(2 * signed.documents + u64::from(pipeline.band.bands) * signed.documents);
+    let finished = buckets::finished(context, pipeline.band.bands);
+    let left: Vec<u32> = (0..pipeline.band.bands)
+        .filter(|band| finished.iter().all(|(done, _, _)| done != band))
+        .collect();
+    let passes = 2 + left.len() as u64;
+    context.progress.start((passes * signed.documents).max(1));
 
     let mut outcome = Outcome::default();
     let copies = exact::group(context, &signed, &scratch, &budget, &mut outcome)?;
-    let parts = keys::scatter(pipeline, context, &signed, &copies, &scratch)?;
+    let parts = keys::scatter(pipeline, context, &signed, (&copies, &left), &scratch)?;
     // Sorting needs the copies no more.
     drop(copies);
-    buckets::sort(context, &signed, &parts, &scratch, &budget, &mut outcome)?;
+    let parts = (&parts[..], finished);
+    buckets::sort(context, &signed, parts, &scratch, &budget, &mut outcome)?;
 
     let kept: Vec<_> = outcome
         .outputs

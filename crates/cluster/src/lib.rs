@@ -129,7 +129,7 @@ impl<'a> Before<'a> {
         }
         let path = work.exact_copies();
         let fail = workdir::Error::record_file(&path, Stage::Band);
-        let mut copies = self.band.open_records::<ExactCopy>(&path)?;
+        let mut copies = self.band.open_records::<ExactCopy>(&path, None)?;
         while let Some(copy) = copies.next().map_err(&fail)? {
             each(copy.representative, copy.doc)?;
         }

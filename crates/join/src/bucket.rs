@@ -7,6 +7,7 @@
 //! on nothing outside of it.
 
 use records::pods::Edge;
+use serde::{Deserialize, Serialize};
 
 use crate::slot::{self, Slot};
 
@@ -27,7 +28,7 @@ struct Anchor {
 }
 
 /// Sums over buckets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Counts {
     /// Pairs compared.
     pub(crate) compared: u64,

@@ -7,6 +7,7 @@ use workdir::{BASE_BYTES, Facts, Span, StagePlan, common_parts, divide, spilled}
 
 use crate::Error;
 use crate::bucket;
+use crate::parts::PART_BYTES;
 
 /// A batch of signatures and the pages that it is decoded from.
 const READER_BYTES: u64 = 8 << 20;
@@ -66,18 +67,19 @@ impl Budget {
             }
             Verify::Estimate => (Signatures::Travel, left / 3),
         };
-        // Each further thread holds the anchors of a bucket of its own.
+        // Each further thread holds the anchors of a bucket and a file of edges of its own.
+        let each = anchors + PART_BYTES;
         let more = match signatures {
             Signatures::Travel => 0,
-            _ => (spare - sort) / anchors.max(1),
+            _ => (spare - sort) / each,
         };
         let more = more.min(threads as u64 - 1);
         Ok(Self {
             signatures,
-            edge_bytes: spare - more * anchors,
+            edge_bytes: spare - more * each,
             travel_bytes: left / 3,
             threads: 1 + more as usize,
-            anchor_bytes: anchors,
+            anchor_bytes: each,
             store_bytes: if signatures == Signatures::Resident {
                 store
             } else {
@@ -140,7 +142,8 @@ pub(crate) fn plan(
         work_peak: Span::between(
             spilled(24 * found.low, low.edge_bytes),
             spilled(24 * found.high, high.edge_bytes) + 2 * travelling.high + 9 * edges.high,
-        ) + Span::between(0, copy.high),
+        ) + found.map(|found| 24 * found)
+            + Span::between(0, copy.high),
         work_kept: edges.map(|edges| 9 * edges),
         output: Span::default(),
     })

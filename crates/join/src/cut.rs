@@ -1,10 +1,12 @@
 //! Buckets larger than the anchors.
 
+use serde::{Deserialize, Serialize};
+
 /// Buckets that the report names.
 const NAMED: usize = 10;
 
 /// A bucket in which not all pairs were candidates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct CutBucket {
     pub(crate) size: u64,
     pub(crate) band: u32,
@@ -16,7 +18,7 @@ pub(crate) struct CutBucket {
 }
 
 /// How many buckets were cut, and the largest of them.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Cut {
     pub(crate) buckets: u64,
     pub(crate) unverified: u64,

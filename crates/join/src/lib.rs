@@ -1,7 +1,8 @@
 //! Stage 3, `join`: the candidates of every bucket, verified, as edges.
 //!
 //! The postings of a band are walked in order; [`bucket`] says which pairs of a bucket are
-//! compared and which edges come of it. Edges of all bands are sorted and each is written once.
+//! compared and which edges come of it. The edges of bands are kept by [`parts`], so that a stopped
+//! run goes on with the other bands; at the end all are sorted and each is written once.
 //!
 //! The signatures of the documents that share a bucket are held in memory where the budget allows
 //! ([`resident`]), and otherwise brought to the buckets by sorted passes, one band at a time
@@ -15,6 +16,7 @@ mod compact;
 mod cut;
 mod error;
 mod partition;
+mod parts;
 mod resident;
 mod slot;
 mod travel;
@@ -22,12 +24,12 @@ mod travel;
 pub use error::Error;
 
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
 use extsort::{Config, Sorter};
 use records::pods::Edge;
 use records::settings::Verify;
 use records::{DocSet, Pipeline, Provenance, Settings, Stage};
+use serde::{Deserialize, Serialize};
 use tables::signatures::Columns;
 use tables::{SignatureScan, Signed};
 use workdir::{Context, Definition, Failure, Outcome, Receipt};
@@ -36,13 +38,11 @@ use crate::bucket::{Bucket, Counts, Rule};
 use crate::budget::{Budget, Signatures};
 use crate::cut::Cut;
 use crate::partition::Postings;
+use crate::parts::Parts;
 use crate::slot::Slot;
 
 /// The version of what this stage makes of its buckets.
 const ALGORITHM: &str = "anchors-1";
-
-/// Edges that a thread gathers before it passes them on.
-const EDGE_BATCH: usize = 4096;
 
 /// The stage, for the shell.
 pub const STAGE: Definition = Definition {
@@ -111,8 +111,8 @@ impl<'a> Before<'a> {
     }
 }
 
-/// What the bands came to.
-#[derive(Default)]
+/// What some bands came to.
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct Joined {
     counts: Counts,
     cut: Cut,
@@ -123,19 +123,6 @@ impl Joined {
         self.counts.compared += other.counts.compared;
         self.counts.verified += other.counts.verified;
         self.cut.merge(other.cut);
-    }
-}
-
-/// Where edges go: a sort that all threads share.
-struct Edges(Mutex<Sorter>);
-
-impl Edges {
-    fn push(&self, batch: &mut Vec<Edge>) -> Result<(), Error> {
-        let mut sorter = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        for edge in batch.drain(..) {
-            sorter.push_pod(&edge)?;
-        }
-        Ok(())
     }
 }
 
@@ -157,34 +144,28 @@ pub fn run(pipeline: &Pipeline, context: &Context<'_>) -> Result<Outcome, Error>
 fn run_with<S: Slot>(pipeline: &Pipeline, context: &Context<'_>) -> Result<Outcome, Error> {
     let work = context.work;
     let before = Before::open(pipeline, context)?;
-    let scratch = work.scratch(Stage::Join)?;
     let (shared, postings) = documents_in_buckets(&before)?;
-    let passes = 1 + u64::from(pipeline.join.verify == Verify::Estimate);
-    context.progress.start((passes * postings).max(1));
-
     let (memory_bytes, threads) = (context.memory_bytes, context.threads);
     let documents = before.signed.documents;
     let budget = Budget::new(pipeline, documents, shared.count, memory_bytes, threads)?;
     context.journal.begin(pipeline.band.bands.into())?;
-    let edges = Edges(Mutex::new(Sorter::new(Config {
+    let scratch = work.scratch(Stage::Join)?;
+    let (mut finished, left) = parts::finished(&before)?;
+    let passes = 1 + u64::from(pipeline.join.verify == Verify::Estimate);
+    let share = left.len() as u64 * postings / u64::from(pipeline.band.bands.max(1));
+    context.progress.start((passes * share).max(1));
+    finished.extend(join_bands::<S>(&before, &budget, &shared, &left, &scratch)?);
+
+    let mut sorter = Sorter::new(Config {
         folder: scratch.clone(),
         memory_bytes: budget.edge_bytes,
         open_files: context.sort_files(3),
         threads: context.threads,
         record_words: 3,
         key_words: 2,
-    })?));
-    let joined = match budget.signatures {
-        Signatures::Unused => resident::join::<S>(&before, &budget, None, &edges)?,
-        Signatures::Resident => {
-            let store = resident::load::<S>(&before, &shared.docs, shared.count)?;
-            resident::join(&before, &budget, Some((&shared.docs, &store)), &edges)?
-        }
-        Signatures::Travel => travel::join::<S>(&before, &budget, &shared.docs, &scratch, &edges)?,
-    };
-
+    })?;
+    let joined = parts::gather(&before, finished, |edge| Ok(sorter.push_pod(edge)?))?;
     let mut outcome = Outcome::default();
-    let sorter = edges.0.into_inner().unwrap_or_else(PoisonError::into_inner);
     write_edges(&before, sorter, &mut outcome)?;
     outcome.count("documents_in_buckets", shared.count);
     outcome.count("compared", joined.counts.compared);
@@ -205,6 +186,27 @@ fn run_with<S: Slot>(pipeline: &Pipeline, context: &Context<'_>) -> Result<Outco
     }
     work.remove_scratch(Stage::Join)?;
     Ok(outcome)
+}
+
+/// Joins the bands that no earlier attempt has finished.
+fn join_bands<S: Slot>(
+    before: &Before<'_>,
+    budget: &Budget,
+    shared: &Shared,
+    bands: &[u32],
+    scratch: &Path,
+) -> Result<Vec<parts::Finished>, Error> {
+    if bands.is_empty() {
+        return Ok(Vec::new());
+    }
+    match budget.signatures {
+        Signatures::Unused => resident::join::<S>(before, budget, None, bands),
+        Signatures::Resident => {
+            let store = resident::load::<S>(before, &shared.docs, shared.count)?;
+            resident::join(before, budget, Some((&shared.docs, &store)), bands)
+        }
+        Signatures::Travel => travel::join::<S>(before, budget, &shared.docs, scratch, bands),
+    }
 }
 
 /// The documents that share a bucket with another.
@@ -263,28 +265,31 @@ fn write_edges(before: &Before<'_>, sorter: Sorter, outcome: &mut Outcome) -> Re
 }
 
 /// Feeds the documents of a band to its buckets.
-struct BandJoin<'a, S> {
+struct BandJoin<'a, 'b, S> {
     band: u32,
     anchors: u64,
     bucket: Bucket<S>,
     /// Key and first document of the open bucket.
     open: Option<(u64, u64)>,
     batch: Vec<Edge>,
-    edges: &'a Edges,
+    edges: &'a mut Parts<'b>,
     cut: Cut,
+    postings: u64,
 }
 
-impl<'a, S: Slot> BandJoin<'a, S> {
-    fn new(before: &Before<'_>, band: u32, edges: &'a Edges) -> Self {
-        Self {
+impl<'a, 'b, S: Slot> BandJoin<'a, 'b, S> {
+    fn begin(before: &Before<'_>, band: u32, edges: &'a mut Parts<'b>) -> Result<Self, Error> {
+        edges.begin(band)?;
+        Ok(Self {
             band,
             anchors: before.pipeline.join.anchors.into(),
             bucket: Bucket::new(before.rule(), before.pipeline.join.anchors),
             open: None,
-            batch: Vec::with_capacity(EDGE_BATCH),
+            batch: Vec::new(),
             edges,
             cut: Cut::default(),
-        }
+            postings: 0,
+        })
     }
 
     /// Adds the next document, under `key`. Keys tell buckets apart and come in any order.
@@ -293,11 +298,13 @@ impl<'a, S: Slot> BandJoin<'a, S> {
             self.close();
             self.open = Some((key, doc));
         }
+        self.postings += 1;
         let batch = &mut self.batch;
         self.bucket.add(doc, slots, |edge| batch.push(edge));
-        if self.batch.len() >= EDGE_BATCH {
-            self.edges.push(&mut self.batch)?;
-        }
+        self.batch
+            .iter()
+            .try_for_each(|edge| self.edges.push(edge))?;
+        self.batch.clear();
         Ok(())
     }
 
@@ -316,13 +323,13 @@ impl<'a, S: Slot> BandJoin<'a, S> {
         }
     }
 
-    fn finish(mut self) -> Result<Joined, Error> {
+    fn finish(mut self) -> Result<(), Error> {
         self.close();
-        self.edges.push(&mut self.batch)?;
-        Ok(Joined {
+        let joined = Joined {
             counts: self.bucket.counts,
             cut: self.cut,
-        })
+        };
+        self.edges.end(joined, self.postings)
     }
 }
 

@@ -20,7 +20,8 @@ pub(crate) struct Postings {
 impl Postings {
     pub(crate) fn open(before: &Before<'_>, band: u32) -> Result<Self, Error> {
         let path = before.context.work.postings(band);
-        let reader = before.band.open_records(&path)?;
+        let part = before.context.work.name_of(&path);
+        let reader = before.band.open_records(&path, Some(&part))?;
         Ok(Self { path, reader })
     }
 

@@ -1,14 +1,15 @@
 //! Signatures held in memory: bands in parallel.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use records::DocSet;
 
 use crate::budget::Budget;
 use crate::partition::Postings;
+use crate::parts::{Finished, Parts};
 use crate::slot::Slot;
-use crate::{BandJoin, Before, Edges, Error, Joined};
+use crate::{BandJoin, Before, Error};
 
 /// The low bits of the slots of the documents that share a bucket, in document order.
 pub(crate) struct Store<S> {
@@ -45,50 +46,48 @@ pub(crate) fn load<S: Slot>(
     Ok(Store { k, slots })
 }
 
-/// Joins all bands, as many at once as the budget has threads. Without `signatures`, nothing is
+/// Joins `bands`, as many at once as the budget has threads. Without `signatures`, nothing is
 /// compared.
 pub(crate) fn join<S: Slot>(
     before: &Before<'_>,
     budget: &Budget,
     signatures: Option<(&DocSet, &Store<S>)>,
-    edges: &Edges,
-) -> Result<Joined, Error> {
-    let bands = before.pipeline.band.bands;
-    let next = AtomicU32::new(0);
-    let results: Mutex<Vec<Result<Joined, Error>>> = Mutex::default();
+    bands: &[u32],
+) -> Result<Vec<Finished>, Error> {
+    let next = AtomicUsize::new(0);
+    let results: Mutex<Vec<Result<Vec<Finished>, Error>>> = Mutex::default();
     std::thread::scope(|scope| {
         for _ in 0..budget.threads {
             scope.spawn(|| {
-                loop {
-                    let band = next.fetch_add(1, Ordering::Relaxed);
-                    if band >= bands {
-                        break;
+                let mut parts = Parts::new(before);
+                let mut work = || {
+                    while let Some(&band) = bands.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        join_band(before, band, signatures, &mut parts)?;
                     }
-                    let result = join_band(before, band, signatures, edges);
-                    if result.is_err() {
-                        next.store(bands, Ordering::Relaxed);
-                    }
-                    let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
-                    results.push(result);
+                    Ok(())
+                };
+                let result = work().and_then(|()| parts.finish());
+                if result.is_err() {
+                    next.store(bands.len(), Ordering::Relaxed);
                 }
+                let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
+                results.push(result);
             });
         }
     });
-    let mut joined = Joined::default();
-    for result in results.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        joined.merge(result?);
-    }
-    Ok(joined)
+    let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let finished: Result<Vec<Vec<Finished>>, Error> = results.into_iter().collect();
+    Ok(finished?.into_iter().flatten().collect())
 }
 
 fn join_band<S: Slot>(
     before: &Before<'_>,
     band: u32,
     signatures: Option<(&DocSet, &Store<S>)>,
-    edges: &Edges,
-) -> Result<Joined, Error> {
+    parts: &mut Parts<'_>,
+) -> Result<(), Error> {
     let mut postings = Postings::open(before, band)?;
-    let mut join = BandJoin::<S>::new(before, band, edges);
+    let mut join = BandJoin::<S>::begin(before, band, parts)?;
     let mut done = 0;
     while let Some(posting) = postings.next()? {
         let doc = posting.doc;

@@ -12,23 +12,24 @@ use records::pods::Posting;
 use crate::budget::Budget;
 use crate::compact::Compact;
 use crate::partition::Postings;
+use crate::parts::{Finished, Parts};
 use crate::slot::{Slot, unpack, words};
-use crate::{BandJoin, Before, Edges, Error, Joined, travel_sorter};
+use crate::{BandJoin, Before, Error, travel_sorter};
 
-/// Joins all bands, one after the other; `docs` are the documents that share a bucket.
+/// Joins `bands`, one after the other; `docs` are the documents that share a bucket.
 pub(crate) fn join<S: Slot>(
     before: &Before<'_>,
     budget: &Budget,
     docs: &DocSet,
     scratch: &Path,
-    edges: &Edges,
-) -> Result<Joined, Error> {
+    bands: &[u32],
+) -> Result<Vec<Finished>, Error> {
     let copy = Compact::write::<S>(before, docs, scratch)?;
-    let mut joined = Joined::default();
-    for band in 0..before.pipeline.band.bands {
-        joined.merge(join_band::<S>(before, budget, band, &copy, scratch, edges)?);
+    let mut parts = Parts::new(before);
+    for &band in bands {
+        join_band::<S>(before, budget, band, &copy, scratch, &mut parts)?;
     }
-    Ok(joined)
+    parts.finish()
 }
 
 fn join_band<S: Slot>(
@@ -37,8 +38,8 @@ fn join_band<S: Slot>(
     band: u32,
     copy: &Compact,
     scratch: &Path,
-    edges: &Edges,
-) -> Result<Joined, Error> {
+    parts: &mut Parts<'_>,
+) -> Result<(), Error> {
     let k = before.pipeline.sign.k as usize;
     let mut by_doc = travel_sorter(before.context, scratch, 2, budget.travel_bytes)?;
     let mut postings = Postings::open(before, band)?;
@@ -46,9 +47,6 @@ fn join_band<S: Slot>(
         by_doc.push(&[doc, key])?;
     }
     let count = by_doc.len();
-    if count == 0 {
-        return Ok(Joined::default());
-    }
     before.context.progress.add(count);
 
     let words = 2 + words::<S>(k);
@@ -75,7 +73,7 @@ fn join_band<S: Slot>(
     }
     drop(wanted);
 
-    let mut join = BandJoin::<S>::new(before, band, edges);
+    let mut join = BandJoin::<S>::begin(before, band, parts)?;
     let mut sorted = by_key.finish()?;
     while let Some(record) = sorted.next()? {
         join.add(record[0], record[1], unpack(&record[2..], k))?;

@@ -86,6 +86,11 @@ impl Edge {
     pub const NOT_COMPARED: u64 = u64::MAX;
 }
 
+impl Record for Edge {
+    const KIND: &'static str = "edges of bands";
+    const FORMAT: u32 = 1;
+}
+
 /// What `cluster` decided about a document that is in a cluster of two or more; sorted by
 /// document.
 #[repr(C)]

@@ -23,6 +23,11 @@ pub enum Error {
     /// A document could not be sketched.
     #[error("a signature could not be made: {0}")]
     NoSketch(#[from] sketch::SketchError),
+    /// An input file is not what it was a moment ago.
+    #[error(
+        "the input files changed while `sign` ran; wait until the export is complete and run again"
+    )]
+    Changing,
     /// The budget does not hold one worker.
     #[error(
         "a memory budget of {budget_bytes} bytes is too small for `sign`: with k = {k} it needs \
@@ -66,9 +71,11 @@ impl Error {
             Error::Work(error) => error.refused(),
             Error::Table(error) => error.refused(),
             Error::NoSketch(_) => false,
-            Error::Shingle(_) | Error::Sketch(_) | Error::Memory { .. } | Error::Large { .. } => {
-                true
-            }
+            Error::Changing
+            | Error::Shingle(_)
+            | Error::Sketch(_)
+            | Error::Memory { .. }
+            | Error::Large { .. } => true,
         }
     }
 }

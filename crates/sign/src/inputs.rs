@@ -1,4 +1,4 @@
-//! Finding the input files and telling whether they are those of the last run.
+//! Finding the input files and telling which of them are those of the last run.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -6,11 +6,12 @@ use std::sync::{Mutex, PoisonError};
 use dataset::{Listed, Listing, Source};
 use records::{Pipeline, Stage};
 use tables::inputs::InputFile;
-use workdir::{Receipt, WorkDir};
+use workdir::{Context, Receipt, WorkDir};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::Error;
 use crate::budget::{Budget, TEXT_BYTES_LEAST};
+use crate::worker::Finished;
 
 /// What identifies a file of the input: path relative to its root, rows, fingerprint.
 pub(crate) type Known = (String, u64, String);
@@ -89,16 +90,71 @@ fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Lists the input and reads every footer.
-pub(crate) fn inspected(
-    pipeline: &Pipeline,
-    threads: usize,
-    memory_bytes: u64,
-) -> Result<(Vec<Source>, Listing), Error> {
-    let budget = Budget::for_footers(Some(memory_bytes), pipeline.sign.k);
-    let listing = dataset::list(&pipeline.input.paths)?;
-    let sources = inspect_all(&listing.files, &pipeline.input.text, threads, &budget)?;
-    Ok((sources, listing))
+/// An input file.
+pub(crate) enum Input {
+    /// As the last run found it, with all its shards.
+    Kept(InputFile, Vec<Finished>),
+    /// To be looked at: its number among those.
+    New(usize),
+}
+
+impl Input {
+    /// The shards that the last run left.
+    pub(crate) fn shards(&self) -> usize {
+        match self {
+            Input::Kept(_, shards) => shards.len(),
+            Input::New(_) => 0,
+        }
+    }
+}
+
+/// The input files in document order.
+pub(crate) struct Inputs {
+    pub(crate) files: Vec<Input>,
+    /// What the footers of the new ones say.
+    pub(crate) sources: Vec<Source>,
+    pub(crate) skipped: u64,
+    pub(crate) warnings: Vec<String>,
+}
+
+/// Lists the input, and reads the footer of every file that is not as the last run found it and
+/// signed it.
+pub(crate) fn inspected(pipeline: &Pipeline, context: &Context<'_>) -> Result<Inputs, Error> {
+    let budget = Budget::for_footers(Some(context.memory_bytes), pipeline.sign.k);
+    let Listing {
+        files: listed,
+        skipped,
+        warnings,
+    } = dataset::list(&pipeline.input.paths)?;
+    let before = last_run(pipeline, context.work);
+    let mut files = Vec::with_capacity(listed.len());
+    let mut new = Vec::new();
+    for listed in listed {
+        let kept = same_file(&before, &listed).and_then(|file| {
+            let shards = file.shards.iter().map(|name| finished(context, name));
+            Some(Input::Kept(file.clone(), shards.collect::<Option<_>>()?))
+        });
+        files.push(kept.unwrap_or(Input::New(new.len())));
+        if let Some(Input::New(_)) = files.last() {
+            new.push(listed);
+        }
+    }
+    let sources = inspect_all(&new, &pipeline.input.text, context.threads, &budget)?;
+    Ok(Inputs {
+        files,
+        sources,
+        skipped,
+        warnings,
+    })
+}
+
+/// The shard of that name, where an earlier run finished it.
+pub(crate) fn finished(context: &Context<'_>, name: &str) -> Option<Finished> {
+    let unit = context.journal.unit(name)?;
+    Some(Finished {
+        output: unit.outputs.into_iter().next()?,
+        counts: unit.data,
+    })
 }
 
 /// Reads the footers of `files` with `threads` readers, those that do not fit a thread's share of

@@ -1,7 +1,9 @@
 //! Stage 1, `sign`: reads every text once and writes a signature for every document.
 //!
 //! The unit of work is a range of row groups of one input file, a function of the footers alone.
-//! Each becomes one shard under `signatures/`, so that one large file keeps all threads busy.
+//! Each becomes one shard under `signatures/`, so that one large file keeps all threads busy. A
+//! shard whose file is as it was is not made again: a stopped run goes on from there, and after a
+//! change of one file only that one is read.
 //! Memory is a batch of text, a row group of signatures and scratch buffers a thread; nothing
 //! grows with the corpus but the list of files. A page that takes more than a thread's share of the
 //! budget is left, with its unit, to a later pass of fewer threads that have larger shares.
@@ -18,10 +20,12 @@ pub use error::Error;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use dataset::Source;
 use records::{Pipeline, Provenance, Settings, Stage};
 use tables::inputs::InputFile;
 use workdir::{Context, Definition, Failure, INPUTS, Outcome, WorkDir};
 
+use crate::inputs::{Input, Inputs, Known};
 use crate::units::Unit;
 use crate::worker::{Counts, Finished};
 
@@ -72,64 +76,116 @@ fn identity(pipeline: &Pipeline, work: &WorkDir) -> Result<Settings, Error> {
 /// fails.
 pub fn run(pipeline: &Pipeline, context: &Context<'_>) -> Result<Outcome, Error> {
     let work = context.work;
-    let (sources, listing) = inputs::inspected(pipeline, context.threads, context.memory_bytes)?;
-    let units = units::plan(&sources, &work.signatures());
-    context.journal.begin(units.len() as u64)?;
+    let inputs = inputs::inspected(pipeline, context)?;
+    let units = units::plan(&inputs.sources, &work.signatures());
+    let mut done: Vec<Option<Finished>> = units
+        .iter()
+        .map(|unit| inputs::finished(context, &work.name_of(&unit.shard)))
+        .collect();
+    let kept: usize = inputs.files.iter().map(Input::shards).sum();
+    context.journal.begin((kept + units.len()) as u64)?;
     work.prepare(&work.signatures())?;
 
-    let total: u64 = units.iter().map(|unit| unit.text_bytes).sum();
+    let left: Vec<usize> = (0..units.len()).filter(|&i| done[i].is_none()).collect();
+    let pending: Vec<Unit> = left.iter().map(|&i| units[i].clone()).collect();
+    let total: u64 = pending.iter().map(|unit| unit.text_bytes).sum();
     context.progress.start(total.max(1));
-    let signed = worker::sign_all(pipeline, context, &sources, &units)?;
-    let finished = signed.finished;
-    let kept: Vec<PathBuf> = units.iter().map(|unit| unit.shard.clone()).collect();
+    let signed = worker::sign_all(pipeline, context, &inputs.sources, &pending)?;
+    for (i, finished) in left.into_iter().zip(signed.finished) {
+        done[i] = Some(finished);
+    }
+    let (files, finished) = input_files(work, &inputs, &units, done);
+    check_identity(context, &files)?;
+    let kept: Vec<PathBuf> = finished
+        .iter()
+        .map(|unit| work.root().join(&unit.output.name))
+        .collect();
     work.retain(&work.signatures(), &kept)?;
 
-    let files = input_files(work, &sources, &units, &finished);
     let settings = context.expected.settings.clone();
     let provenance = Provenance::new(tables::inputs::KIND, tables::inputs::FORMAT, settings);
     let inputs_table = tables::inputs::write(work, &provenance, &files)?;
 
-    let mut outcome = outcome(&finished, &files, listing.skipped);
+    let mut outcome = outcome(&finished, &files, inputs.skipped);
     outcome.outputs = finished.into_iter().map(|unit| unit.output).collect();
     outcome.outputs.push(inputs_table);
     outcome.count("threads_used", signed.threads);
     outcome.count("units_passed_on", signed.passed_on);
     outcome.count("memory_planned", signed.planned);
-    outcome.warnings = listing.warnings;
+    outcome.warnings = inputs.warnings;
     outcome.warnings.extend(signed.warnings);
     Ok(outcome)
 }
 
+/// Refuses an input that changed between the look that decided that this stage has to run and
+/// this one: an export that is still being written.
+fn check_identity(context: &Context<'_>, files: &[InputFile]) -> Result<(), Error> {
+    let known: Vec<Known> = files
+        .iter()
+        .map(|file| (file.relative.clone(), file.rows, file.fingerprint.clone()))
+        .collect();
+    match context.expected.settings.get(INPUTS) {
+        Some(expected) if *expected != inputs::digest(&known) => Err(Error::Changing),
+        _ => Ok(()),
+    }
+}
+
+/// The input files in document order, and the shards of all of them. `done` are those of `units`,
+/// which are those of the new files.
 fn input_files(
     work: &WorkDir,
-    sources: &[dataset::Source],
+    inputs: &Inputs,
     units: &[Unit],
-    finished: &[Finished],
-) -> Vec<InputFile> {
-    let mut first_doc = 0;
-    let mut files: Vec<InputFile> = Vec::with_capacity(sources.len());
-    for source in sources {
-        files.push(InputFile {
-            path: source.listed.path.to_string_lossy().into_owned(),
-            relative: source.listed.relative.clone(),
-            bytes: source.listed.bytes,
-            modified_ns: source.listed.modified_ns,
-            rows: source.rows,
-            first_doc,
-            schema: source.schema.clone(),
-            fingerprint: format!("{:032x}", source.fingerprint),
-            shards: Vec::new(),
-            shard_rows: Vec::new(),
-        });
-        first_doc += source.rows;
-    }
-    for (unit, finished) in units.iter().zip(finished) {
-        if let Some(file) = files.get_mut(unit.source) {
-            file.shards.push(work.name_of(&unit.shard));
-            file.shard_rows.push(finished.counts.documents);
+    done: Vec<Option<Finished>>,
+) -> (Vec<InputFile>, Vec<Finished>) {
+    let mut of_source: Vec<Vec<(String, Finished)>> = vec![Vec::new(); inputs.sources.len()];
+    for (unit, finished) in units.iter().zip(done) {
+        if let (Some(shards), Some(finished)) = (of_source.get_mut(unit.source), finished) {
+            shards.push((work.name_of(&unit.shard), finished));
         }
     }
-    files
+    let mut first_doc = 0;
+    let mut files: Vec<InputFile> = Vec::with_capacity(inputs.files.len());
+    let mut finished = Vec::new();
+    for input in &inputs.files {
+        let mut file = match input {
+            Input::Kept(file, shards) => {
+                finished.extend(shards.iter().cloned());
+                file.clone()
+            }
+            Input::New(number) => {
+                let Some(source) = inputs.sources.get(*number) else {
+                    continue;
+                };
+                let shards = std::mem::take(&mut of_source[*number]);
+                let file = input_file(source, &shards);
+                finished.extend(shards.into_iter().map(|(_, shard)| shard));
+                file
+            }
+        };
+        file.first_doc = first_doc;
+        first_doc += file.rows;
+        files.push(file);
+    }
+    (files, finished)
+}
+
+fn input_file(source: &Source, shards: &[(String, Finished)]) -> InputFile {
+    InputFile {
+        path: source.listed.path.to_string_lossy().into_owned(),
+        relative: source.listed.relative.clone(),
+        bytes: source.listed.bytes,
+        modified_ns: source.listed.modified_ns,
+        rows: source.rows,
+        first_doc: 0,
+        schema: source.schema.clone(),
+        fingerprint: format!("{:032x}", source.fingerprint),
+        shards: shards.iter().map(|(name, _)| name.clone()).collect(),
+        shard_rows: shards
+            .iter()
+            .map(|(_, shard)| shard.counts.documents)
+            .collect(),
+    }
 }
 
 fn outcome(finished: &[Finished], files: &[InputFile], skipped: u64) -> Outcome {

@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use dataset::{Need, Source, TextReader};
 use records::settings::{self, OnBadText};
 use records::{Pipeline, Provenance};
+use serde::{Deserialize, Serialize};
 use shingle::Shingler;
 use sketch::{Pass, Scheme, Sketcher};
 use tables::signatures::{FORMAT, KIND, Signature, SignatureWriter};
@@ -21,7 +22,7 @@ const LONG_BYTES: usize = 128 << 10;
 const PART_BYTES: u64 = 2 << 20;
 
 /// What a unit counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Counts {
     pub(crate) documents: u64,
     pub(crate) null: u64,
@@ -45,7 +46,7 @@ impl Counts {
 }
 
 /// A unit that is done.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Finished {
     pub(crate) output: Output,
     pub(crate) counts: Counts,
@@ -107,7 +108,7 @@ enum Done {
     Large(Large),
 }
 
-/// Signs all units, the error being that of the first unit that has one. Units with pages that do
+/// Signs `units`, the error being that of the first unit that has one. Units with pages that do
 /// not fit the share of each of several workers are signed by fewer workers in a later pass: no
 /// worker ever waits for memory that another one holds.
 pub(crate) fn sign_all(
@@ -323,6 +324,8 @@ impl<'a> Worker<'a> {
         // What the footer counts beside the text itself, so that the share ends at the whole.
         progress.report(unit.text_bytes);
         let (output, _) = writer.finish(self.context.work)?;
+        let (name, outputs) = (output.name.clone(), [output.clone()]);
+        self.context.journal.add(&name, &outputs, &counts)?;
         Ok(Done::Finished(Finished { output, counts }))
     }
 

@@ -274,6 +274,15 @@ impl<'a> Journal<'a> {
         None
     }
 
+    /// All units of earlier attempts whose files are there and proven, by name.
+    pub fn proven_units<T: DeserializeOwned>(&self) -> Vec<Unit<T>> {
+        let names: Vec<String> = lock(&self.state).units.keys().cloned().collect();
+        names
+            .iter()
+            .filter_map(|name| self.proven_unit(name))
+            .collect()
+    }
+
     /// Notes a unit whose files are synced and in place.
     ///
     /// # Errors

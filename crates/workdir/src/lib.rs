@@ -27,5 +27,5 @@ pub use lock::Lock;
 pub use plan::{
     BASE_BYTES, BITS_A_DOCUMENT, Facts, Span, StagePlan, common_parts, divide, spilled,
 };
-pub use receipt::{Chain, Expected, INPUTS, Receipt, State, Usage};
+pub use receipt::{Chain, Expected, INPUTS, Receipt, State, Usage, part_settings};
 pub use stage::{Definition, Failure};

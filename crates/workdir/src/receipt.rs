@@ -289,18 +289,24 @@ impl Receipt {
         Provenance::new(kind, format, self.settings.clone())
     }
 
-    /// Opens a record file of this stage, which has to say of itself what this receipt says.
+    /// Opens a record file of this stage, which has to say of itself what this receipt says, and
+    /// that it is the part of that name where the stage leaves several (see [`part_settings`]).
     ///
     /// # Errors
     /// When it cannot be read, is damaged, or was made with other settings.
     pub fn open_records<R: Record>(
         &self,
         path: &Path,
+        part: Option<&str>,
     ) -> Result<RecordReader<BufReader<File>, R>, Error> {
         let fail = Error::record_file(path, self.stage);
         let file = File::open(path).map_err(Error::io("open", path))?;
         let reader = RecordReader::new(BufReader::with_capacity(256 << 10, file)).map_err(&fail)?;
-        self.provenance(R::KIND, R::FORMAT)
+        let settings = match part {
+            Some(part) => part_settings(&self.settings, part),
+            None => self.settings.clone(),
+        };
+        Provenance::new(R::KIND, R::FORMAT, settings)
             .check(reader.provenance())
             .map_err(|mismatch| fail(mismatch.into()))?;
         Ok(reader)
@@ -327,6 +333,14 @@ impl Receipt {
             }
         })
     }
+}
+
+/// The settings in the header of one of several record files of a stage, so that none can stand
+/// in another's place.
+pub fn part_settings(settings: &BTreeMap<String, String>, part: &str) -> BTreeMap<String, String> {
+    let mut settings = settings.clone();
+    settings.insert("part".to_owned(), part.to_owned());
+    settings
 }
 
 impl Expected {
