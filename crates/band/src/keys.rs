@@ -1,6 +1,5 @@
 //! Band keys, scattered to one scratch file a band.
 
-use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
@@ -9,7 +8,7 @@ use records::pods::Posting;
 use records::{DocSet, Pipeline, Settings};
 use tables::Signed;
 use tables::signatures::Columns;
-use workdir::Context;
+use workdir::{Context, ScratchFile};
 
 use crate::Error;
 
@@ -24,7 +23,7 @@ pub(crate) struct Part {
     pub(crate) path: PathBuf,
 }
 
-type Writer = RecordWriter<BufWriter<File>, Posting>;
+type Writer = RecordWriter<BufWriter<ScratchFile>, Posting>;
 
 /// Writes the postings of every document that is no exact copy, one file for each of `bands`.
 pub(crate) fn scatter(
@@ -78,7 +77,7 @@ pub(crate) fn scatter(
 
 fn open(scratch: &Path, band: u32) -> Result<(Part, Writer), Error> {
     let path = scratch.join(format!("keys-{band:04}.records"));
-    let file = File::create(&path).map_err(workdir::Error::io("make", &path))?;
+    let file = ScratchFile::create(&path)?;
     let writer = RecordWriter::new(BufWriter::new(file), Settings::new()).map_err(fail(&path))?;
     Ok((Part { band, path }, writer))
 }

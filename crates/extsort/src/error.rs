@@ -65,14 +65,14 @@ pub enum Error {
         found_alignment: usize,
     },
     /// The operating system refused an operation on a run.
-    #[error("cannot {operation} {}: {error}; {remedy}", path.display())]
+    #[error("cannot {operation} {}: {source}; {remedy}", path.display())]
     Io {
         /// The operation, as an infinitive.
         operation: &'static str,
         /// The file or folder.
         path: PathBuf,
         /// What the operating system said.
-        error: io::Error,
+        source: io::Error,
         /// What to do.
         remedy: String,
     },
@@ -126,7 +126,7 @@ impl Error {
         Self::Io {
             operation,
             path: path.to_path_buf(),
-            error,
+            source: error,
             remedy,
         }
     }

@@ -34,6 +34,7 @@
 
 mod config;
 mod error;
+mod fault;
 mod merge;
 mod order;
 mod run;

@@ -21,6 +21,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::config::WORD_BYTES;
 use crate::error::Error;
+use crate::fault;
 
 const HEADER_WORDS: usize = 5;
 /// Bytes of a block's header.
@@ -85,9 +86,12 @@ impl RunWriter {
         generation: u32,
         block: Vec<u64>,
     ) -> Result<Self, Error> {
-        let (file, path) = tempfile::Builder::new()
-            .prefix(FILE_PREFIX)
-            .tempfile_in(folder)
+        let (file, path) = fault::point("open")
+            .and_then(|()| {
+                tempfile::Builder::new()
+                    .prefix(FILE_PREFIX)
+                    .tempfile_in(folder)
+            })
             .map_err(|error| Error::io("create a sort run in", folder, folder, error))?
             .into_parts();
         let run = Run {
@@ -150,14 +154,15 @@ impl RunWriter {
             *first = sum;
         }
         let bytes = bytemuck::cast_slice(&self.block);
-        match &mut self.file {
-            Some(file) => file.write_all(bytes),
-            None => OpenOptions::new()
-                .append(true)
-                .open(&self.run.path)
-                .and_then(|mut file| file.write_all(bytes)),
-        }
-        .map_err(|error| Error::io("write", &self.run.path, &self.folder, error))?;
+        fault::point("write")
+            .and_then(|()| match &mut self.file {
+                Some(file) => file.write_all(bytes),
+                None => OpenOptions::new()
+                    .append(true)
+                    .open(&self.run.path)
+                    .and_then(|mut file| file.write_all(bytes)),
+            })
+            .map_err(|error| Error::io("write", &self.run.path, &self.folder, error))?;
         self.run.records += records;
         self.run.bytes += bytes.len() as u64;
         self.block_number += 1;

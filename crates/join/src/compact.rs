@@ -10,7 +10,7 @@ use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use records::DocSet;
-use workdir::Error as WorkError;
+use workdir::{Error as WorkError, ScratchFile};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::slot::{Slot, pack, words};
@@ -40,7 +40,7 @@ impl Compact {
     ) -> Result<Self, Error> {
         let record_words = Self::record_words::<S>(before.pipeline.sign.k);
         let path = scratch.join("signatures");
-        let file = File::create(&path).map_err(WorkError::io("make", &path))?;
+        let file = ScratchFile::create(&path)?;
         let mut file = BufWriter::with_capacity(BLOCK_BYTES, file);
         let mut block: Vec<u64> = Vec::with_capacity(block_words(record_words));
         let (mut records, mut blocks) = (0u64, 0u64);

@@ -83,14 +83,15 @@ pub fn run(pipeline: &Pipeline, context: &Context<'_>) -> Result<Outcome, Error>
         .map(|unit| inputs::finished(context, &work.name_of(&unit.shard)))
         .collect();
     let kept: usize = inputs.files.iter().map(Input::shards).sum();
-    context.journal.begin((kept + units.len()) as u64)?;
+    let all = kept + units.len();
+    context.journal.begin(all as u64)?;
     work.prepare(&work.signatures())?;
 
     let left: Vec<usize> = (0..units.len()).filter(|&i| done[i].is_none()).collect();
     let pending: Vec<Unit> = left.iter().map(|&i| units[i].clone()).collect();
     let total: u64 = pending.iter().map(|unit| unit.text_bytes).sum();
     context.progress.start(total.max(1));
-    let signed = worker::sign_all(pipeline, context, &inputs.sources, &pending)?;
+    let signed = worker::sign_all(pipeline, context, &inputs.sources, &pending, all)?;
     for (i, finished) in left.into_iter().zip(signed.finished) {
         done[i] = Some(finished);
     }

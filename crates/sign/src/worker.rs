@@ -108,7 +108,7 @@ enum Done {
     Large(Large),
 }
 
-/// Signs `units`, the error being that of the first unit that has one. Units with pages that do
+/// Signs `units`, which are those that are left of `of`, the error being that of the first unit that has one. Units with pages that do
 /// not fit the share of each of several workers are signed by fewer workers in a later pass: no
 /// worker ever waits for memory that another one holds.
 pub(crate) fn sign_all(
@@ -116,9 +116,10 @@ pub(crate) fn sign_all(
     context: &Context<'_>,
     sources: &[Source],
     units: &[Unit],
+    of: usize,
 ) -> Result<Signed, Error> {
     let budget = Budget::new(context.memory_bytes, context.threads, pipeline.sign.k)?;
-    let first_threads = budget.threads().min(units.len()).max(1);
+    let first_threads = budget.threads().min(of).max(1);
     let mut threads = first_threads;
     let mut finished: Vec<(usize, Finished)> = Vec::with_capacity(units.len());
     let mut pending: Vec<Pending> = (0..units.len()).map(|unit| (unit, 0)).collect();

@@ -9,7 +9,7 @@ use tempfile::NamedTempFile;
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::layout::TEMPORARY_PREFIX;
-use crate::{Error, WorkDir};
+use crate::{Error, WorkDir, fault};
 
 /// A finished output as its receipt names it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,7 +28,7 @@ pub struct Output {
 /// The checksum is taken as the bytes pass, so that no file is read again for it.
 pub struct AtomicFile {
     path: PathBuf,
-    file: BufWriter<NamedTempFile>,
+    file: BufWriter<Temporary>,
     hash: Box<Xxh3>,
     bytes: u64,
 }
@@ -40,14 +40,17 @@ impl AtomicFile {
     /// When no file can be made there.
     pub fn create(path: &Path) -> Result<Self, Error> {
         let folder = path.parent().unwrap_or(Path::new("."));
-        let file = tempfile::Builder::new()
-            .prefix(TEMPORARY_PREFIX)
-            .permissions(readable())
-            .tempfile_in(folder)
+        let file = fault::point("open")
+            .and_then(|()| {
+                tempfile::Builder::new()
+                    .prefix(TEMPORARY_PREFIX)
+                    .permissions(readable())
+                    .tempfile_in(folder)
+            })
             .map_err(Error::io("make a file in", folder))?;
         Ok(Self {
             path: path.to_owned(),
-            file: BufWriter::with_capacity(256 << 10, file),
+            file: BufWriter::with_capacity(256 << 10, Temporary(file)),
             hash: Box::new(Xxh3::new()),
             bytes: 0,
         })
@@ -67,11 +70,13 @@ impl AtomicFile {
             .file
             .into_inner()
             .map_err(|error| Error::io("write", &self.path)(error.into_error()))?;
-        file.as_file()
-            .sync_data()
+        let Temporary(file) = file;
+        fault::point("sync")
+            .and_then(|()| file.as_file().sync_data())
             .map_err(Error::io("sync", &self.path))?;
-        file.persist(&self.path)
-            .map_err(|error| Error::io("rename a file to", &self.path)(error.error))?;
+        fault::point("rename")
+            .and_then(|()| file.persist(&self.path).map_err(|error| error.error))
+            .map_err(Error::io("rename a file to", &self.path))?;
         sync_folder(self.path.parent().unwrap_or(Path::new(".")))?;
         Ok(Output {
             name: work.name_of(&self.path),
@@ -104,6 +109,47 @@ impl Write for AtomicFile {
     }
 }
 
+/// The file below the buffer.
+struct Temporary(NamedTempFile);
+
+impl Write for Temporary {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        fault::point("write")?;
+        self.0.write(buffer)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// A file in a scratch folder, which goes with it: no run believes it again.
+pub struct ScratchFile(File);
+
+impl ScratchFile {
+    /// Makes the file.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn create(path: &Path) -> Result<Self, Error> {
+        fault::point("open")
+            .and_then(|()| File::create(path))
+            .map(Self)
+            .map_err(Error::io("make", path))
+    }
+}
+
+impl Write for ScratchFile {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        fault::point("write")?;
+        self.0.write(buffer)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
 /// Temporary files are private by default; outputs are for everyone whom the umask lets in.
 fn readable() -> fs::Permissions {
     use std::os::unix::fs::PermissionsExt;
@@ -115,7 +161,8 @@ fn readable() -> fs::Permissions {
 /// # Errors
 /// When the folder cannot be opened or synced.
 pub fn sync_folder(folder: &Path) -> Result<(), Error> {
-    File::open(folder)
+    fault::point("sync")
+        .and_then(|()| File::open(folder))
         .and_then(|folder| folder.sync_all())
         .map_err(Error::io("sync the folder", folder))
 }

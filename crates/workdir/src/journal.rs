@@ -21,7 +21,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::{AtomicFile, Error, Output, Receipt, Usage, WorkDir, verify};
+use crate::{AtomicFile, Error, Output, Receipt, Usage, WorkDir, fault, verify};
 
 /// The format version of journals.
 const FORMAT: u32 = 1;
@@ -211,7 +211,7 @@ impl<'a> Journal<'a> {
             self.work.prepare(folder)?;
         }
         AtomicFile::write(&path, &content, &self.work)?;
-        let file = OpenOptions::new().append(true).open(&path);
+        let file = fault::point("open").and_then(|()| OpenOptions::new().append(true).open(&path));
         state.file = Some(file.map_err(Error::io("open", &path))?);
         Ok(())
     }
@@ -303,7 +303,9 @@ impl<'a> Journal<'a> {
         });
         let mut state = lock(&self.state);
         if let Some(file) = &mut state.file {
-            file.write_all(&line).map_err(Error::io("write", &path))?;
+            fault::point("write")
+                .and_then(|()| file.write_all(&line))
+                .map_err(Error::io("write", &path))?;
         }
         state.current.insert(name.to_owned(), entry);
         Ok(())
@@ -350,18 +352,10 @@ impl<'a> Journal<'a> {
         })
     }
 
-    /// Forgets what earlier runs of a stage have finished.
-    ///
-    /// # Errors
-    /// When the journal cannot be removed.
-    pub fn remove(work: &WorkDir, stage: Stage) -> Result<(), Error> {
-        let path = path_of(work, stage);
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(Error::io("remove", &path)(error))
-            }
-            _ => Ok(()),
-        }
+    /// Takes no unit of an earlier attempt, so that all are made again.
+    pub fn forget(&mut self) {
+        self.before = Usage::default();
+        *lock(&self.state) = State::default();
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use records::Stage;
 
-use crate::Error;
+use crate::{Error, fault};
 
 /// A work folder. Names in it are stable: users and tests rely on them.
 #[derive(Clone, Debug)]
@@ -190,7 +190,7 @@ impl WorkDir {
 }
 
 fn remove_file(path: &Path) -> Result<(), Error> {
-    match fs::remove_file(path) {
+    match fault::point("remove").and_then(|()| fs::remove_file(path)) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             Err(Error::io("remove", path)(error))
         }

@@ -11,6 +11,7 @@
 mod atomic;
 mod context;
 mod error;
+pub mod fault;
 mod journal;
 mod layout;
 mod lock;
@@ -18,7 +19,7 @@ mod plan;
 mod receipt;
 mod stage;
 
-pub use atomic::{AtomicFile, Output, sync_folder, verify};
+pub use atomic::{AtomicFile, Output, ScratchFile, sync_folder, verify};
 pub use context::{Context, Outcome, Progress};
 pub use error::Error;
 pub use journal::{Extent, Journal, Unit, UsageMeter};

@@ -13,7 +13,7 @@ use records::{PRODUCT_VERSION, Provenance, Stage};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
-use crate::{AtomicFile, Error, Outcome, Output, WorkDir, verify};
+use crate::{AtomicFile, Error, Outcome, Output, WorkDir, fault, verify};
 
 /// The format version of receipts.
 const FORMAT: u32 = 1;
@@ -221,7 +221,7 @@ impl Receipt {
     /// When it cannot be removed.
     pub fn remove(work: &WorkDir, stage: Stage) -> Result<(), Error> {
         let path = work.receipt(stage);
-        match fs::remove_file(&path) {
+        match fault::point("remove").and_then(|()| fs::remove_file(&path)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 Err(Error::io("remove", &path)(error))
             }
