@@ -13,6 +13,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use serde_json::Value;
 use tests::{Project, Random, STAGES, files_below};
 
 /// Asserts that the stages that read `name` refuse it when a byte is flipped, leave the output as
@@ -190,10 +191,20 @@ fn check_kills(first_delay_ms: u64) {
             killed += u64::from(left == old_output);
             project.run(&[]).succeeded();
             assert!(project.result() == expected, "{stage}, {delay_ms} ms");
+            assert_eq!(counters(&project), counters(&fresh), "{stage}");
             project.assert_tidy();
         }
     }
     assert!(killed >= 5, "{killed} runs were killed before they ended");
+}
+
+/// What each stage counted.
+fn counters(project: &Project) -> Vec<Value> {
+    let report = project.report();
+    STAGES
+        .iter()
+        .map(|stage| report["stages"][stage]["counters"].clone())
+        .collect()
 }
 
 fn outputs(result: &BTreeMap<String, Vec<u8>>) -> BTreeMap<String, Vec<u8>> {

@@ -363,6 +363,45 @@ fn a_changed_input_is_noticed_by_all() {
 }
 
 #[test]
+fn of_many_files_only_the_changed_one_is_read_again() {
+    let project = Project::new(&[]);
+    let text = |file: usize, row: usize| format!("text {row} of file {file} with a few words more");
+    let write = |file: usize, first: usize| {
+        let texts: Vec<String> = (first..first + 5).map(|row| text(file, row)).collect();
+        let texts: Vec<Option<&str>> = texts.iter().map(|text| Some(text.as_str())).collect();
+        project.texts(&format!("data/{file:02}.parquet"), &texts);
+    };
+    (0..40).for_each(|file| write(file, 0));
+    project.run(&[]).succeeded();
+    let shards = |project: &Project| files_below(&project.path("work/signatures"));
+    let before = shards(&project);
+    // Whatever reads another file than the changed one finds no Parquet there.
+    for file in (0..40).filter(|&file| file != 17) {
+        let path = project.path(&format!("data/{file:02}.parquet"));
+        let found = fs::metadata(&path).unwrap();
+        fs::write(&path, vec![0; found.len() as usize]).unwrap();
+        let file = File::options().write(true).open(&path).unwrap();
+        file.set_modified(found.modified().unwrap()).unwrap();
+    }
+    fs::remove_file(project.path("data/17.parquet")).unwrap();
+    write(17, 100);
+    let done = project.run(&["--to", "band"]).ok();
+    assert_eq!(done.started(), ["sign", "band"]);
+    let after = shards(&project);
+    let same = before.iter().filter(|shard| after.contains_key(shard.0));
+    assert_eq!((same.count(), after.len()), (39, 40));
+    // As a fresh run has it.
+    fs::remove_dir_all(project.path("data")).unwrap();
+    (0..40).for_each(|file| write(file, if file == 17 { 100 } else { 0 }));
+    let fresh = Project::new(&[]);
+    tests::copy_folder(&project.path("data"), &fresh.path("data"));
+    fresh.run(&["--to", "band"]).succeeded();
+    let bands = |project: &Project| files_below(&project.path("work/bands"));
+    assert_eq!(shards(&project), shards(&fresh));
+    assert_eq!(bands(&project), bands(&fresh));
+}
+
+#[test]
 fn an_input_that_is_only_touched_is_the_same() {
     let project = small(&[]);
     project.run(&[]).succeeded();

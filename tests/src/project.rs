@@ -233,6 +233,7 @@ impl Project {
         let left: Vec<&String> = files.keys().filter(temporary).collect();
         assert!(left.is_empty(), "left: {left:?}");
         assert!(!self.path("work/scratch").exists());
+        assert!(!self.path("work/parts").exists());
         assert!(!self.path(".out.neardup-partial").exists());
     }
 }

@@ -13,12 +13,13 @@ use std::io;
 #[inline]
 pub fn point(operation: &'static str) -> io::Result<()> {
     #[cfg(feature = "faults")]
-    fail::fail_point!(operation, |action: Option<String>| Err(
+    fail::fail_point!(operation, |action: Option<String>| Err({
+        eprintln!("fault: {operation}");
         match action.as_deref().and_then(|number| number.parse().ok()) {
             Some(number) => io::Error::from_raw_os_error(number),
             None => std::process::abort(),
         }
-    ));
+    }));
     #[cfg(not(feature = "faults"))]
     let _ = operation;
     Ok(())
