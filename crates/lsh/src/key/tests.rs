@@ -41,6 +41,14 @@ fn own_vectors_are_exact() {
     assert_eq!(band_key(u32::MAX, &[u32::MAX; 3]), 0x1994_a140_02fa_5fac);
 }
 
+proptest! {
+    #[test]
+    fn a_fold_is_xxh64_of_eight_bytes(seed: u64, value: u32) {
+        let bytes = u64::from(value).to_le_bytes();
+        prop_assert_eq!(fold(seed, value), xxhash_rust::xxh64::xxh64(&bytes, seed));
+    }
+}
+
 #[test]
 fn keys_are_those_of_consecutive_slots() {
     let signature: Vec<u32> = (0..128).collect();
