@@ -1,6 +1,11 @@
 //! The published hash: tokens, their rolling combination, the salt and the finaliser. See the crate's page.
 
+use std::cell::Cell;
+
 use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_seed, xxh3_128};
+
+use crate::normal::ascii_prefix;
+use crate::xxh3;
 
 /// "neardup" and the version of this hash.
 const SEED: u64 = 0x6e65_6172_6475_7001;
@@ -17,8 +22,34 @@ pub(crate) enum UnitCode {
 }
 
 /// The hash of a token.
+#[inline]
 pub(crate) fn token(bytes: &[u8]) -> u64 {
-    xxh3_64_with_seed(bytes, SEED)
+    xxh3::hash::<SEED>(bytes)
+}
+
+/// [`token`], soonest for tokens of one method of [`xxh3`].
+pub(crate) mod by_method {
+    use super::{SEED, xxh3};
+
+    #[inline]
+    pub(crate) fn up_to_3(bytes: &[u8]) -> u64 {
+        xxh3::up_to_3::<SEED>(bytes)
+    }
+
+    #[inline]
+    pub(crate) fn up_to_8(bytes: &[u8]) -> u64 {
+        xxh3::up_to_8::<SEED>(bytes)
+    }
+
+    #[inline]
+    pub(crate) fn up_to_16(bytes: &[u8]) -> u64 {
+        xxh3::up_to_16::<SEED>(bytes)
+    }
+
+    #[inline]
+    pub(crate) fn longer(bytes: &[u8]) -> u64 {
+        xxh3::longer::<SEED>(bytes)
+    }
 }
 
 /// [`token`] of bytes that come in parts.
@@ -98,15 +129,16 @@ impl Roller {
         let Some(last) = hashes.len().checked_sub(self.n) else {
             return 0;
         };
-        let first = &hashes[..self.n];
-        let mut sum = first.iter().fold(0, |sum, token| enter(sum, *token));
         // A shingle takes the place of its first token, which no later one needs.
-        for i in 0..last {
-            let change = hashes[i + self.n].wrapping_sub(hashes[i].wrapping_mul(self.leaving));
-            hashes[i] = mix(sum ^ self.salt);
-            sum = enter(sum, change);
+        let hashes = Cell::from_mut(hashes).as_slice_of_cells();
+        let (first, entering) = hashes.split_at(self.n);
+        let mut sum = first.iter().fold(0, |sum, token| enter(sum, token.get()));
+        for (place, entering) in hashes.iter().zip(entering) {
+            let leaving = place.get().wrapping_mul(self.leaving);
+            place.set(mix(sum ^ self.salt));
+            sum = enter(sum, entering.get().wrapping_sub(leaving));
         }
-        hashes[last] = mix(sum ^ self.salt);
+        hashes[last].set(mix(sum ^ self.salt));
         last + 1
     }
 
@@ -136,10 +168,12 @@ impl AsciiTokens {
     /// Appends the hash of each character of a UTF-8 text.
     pub(crate) fn characters(&self, text: &[u8], hashes: &mut Vec<u64>) {
         let mut rest = text;
-        while let Some((&lead, _)) = rest.split_first() {
-            if let Some(hash) = self.0.get(usize::from(lead)) {
-                hashes.push(*hash);
-                rest = &rest[1..];
+        while let Some(lead) = rest.first() {
+            if lead.is_ascii() {
+                let (run, tail) = rest.split_at(ascii_prefix(rest));
+                // A byte that is not ASCII is none of the run.
+                hashes.extend(run.iter().map(|b| self.0[usize::from(b & 0x7f)]));
+                rest = tail;
             } else {
                 let bytes = rest.len().min(lead.leading_ones() as usize).max(1);
                 let (character, tail) = rest.split_at(bytes);

@@ -44,7 +44,9 @@ mod hash;
 mod normal;
 mod segments;
 mod stream;
+mod tokens;
 mod version;
+mod xxh3;
 
 #[cfg(test)]
 mod tests;
@@ -128,6 +130,7 @@ pub struct Shingler {
     word: hash::Roller,
     char: hash::Roller,
     ascii: hash::AsciiTokens,
+    tokens: tokens::Tokens,
 }
 
 impl Shingler {
@@ -152,6 +155,7 @@ impl Shingler {
             word: hash::Roller::new(hash::UnitCode::Word, config.n),
             char: hash::Roller::new(hash::UnitCode::Char, char_n),
             ascii: hash::AsciiTokens::new(),
+            tokens: tokens::Tokens::new(),
         })
     }
 
@@ -191,15 +195,9 @@ impl Shingler {
         self.hashes.shrink_to(RETAINED_BYTES / size_of::<u64>());
         let hashes = &mut self.hashes;
         match self.config.unit {
-            Unit::Char => self.normal.collapse(|_| ()),
-            Unit::Word | Unit::Auto if self.normal.separates() => {
-                self.normal.collapse(|run| {
-                    normal::separate(run, |token, _| hashes.push(hash::token(token)));
-                });
-            }
+            Unit::Char => self.normal.collapse(|_, _, _| ()),
             Unit::Word | Unit::Auto => {
-                self.normal
-                    .collapse(|token| hashes.push(hash::token(token)));
+                self.tokens.words(&mut self.normal, hashes);
             }
         }
         let text = self.normal.bytes();

@@ -199,35 +199,48 @@ impl Normal {
         }
     }
 
-    /// Makes runs of blanks one blank, removes those at the ends, and gives each run of other characters to `token`,
-    /// in order. After it, [`Normal::bytes`] is the normalised text.
-    pub(crate) fn collapse(&mut self, mut token: impl FnMut(&[u8])) {
+    /// Makes runs of blanks one blank, and removes those at the ends. After it, [`Normal::bytes`] is the normalised
+    /// text. On the way it gives the blanks that stay, and one behind the text, to `stays`, in order: the bytes so
+    /// far, of which only those up to the last blank given are to be read; a place in them; and a mask whose bit i
+    /// stands for a blank i bytes beyond that place.
+    #[inline]
+    pub(crate) fn collapse(&mut self, mut stays: impl FnMut(&[u8], usize, u64)) {
         let bytes = &mut self.bytes;
-        // At least one blank more, so that each token ends at one, and whole blocks to scan.
+        // At least one blank more, so that each token ends at one; whole blocks to scan; and one to spare, as a block
+        // is always moved as a whole.
         let padded = bytes.len() + BLOCK - bytes.len() % BLOCK;
-        bytes.resize(padded, b' ');
-        let mut start = 0; // of the token
+        bytes.resize(padded + BLOCK, b' ');
         let mut kept = 0; // bytes that are at their place
-        let mut pending = 0; // start of those that have yet to move to `kept`
-        let mut at = 0;
-        while let Some(block) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
-            let mut blanks = blanks(block);
-            while blanks != 0 {
-                let blank = at + blanks.trailing_zeros() as usize;
-                blanks &= blanks - 1;
-                if blank > start {
-                    token(&bytes[start..blank]);
-                } else {
-                    // A second blank, or one at the front: what stands before it moves up, and it is left out.
-                    move_up(bytes, pending, blank, &mut kept);
-                    pending = blank + 1;
+        let mut after_blank = 1;
+        let mut next = block_at(bytes, 0);
+        for at in (0..padded).step_by(BLOCK) {
+            // What is moved up may reach into the next block, and not beyond it.
+            let block = next;
+            next = block_at(bytes, at + BLOCK);
+            let blanks = blanks(&block);
+            let extra = blanks & (blanks << 1 | after_blank);
+            after_blank = blanks >> (BLOCK - 1);
+            if extra == 0 {
+                if kept != at {
+                    put_block(bytes, kept, &block);
                 }
-                start = blank + 1;
+                stays(bytes, kept, blanks);
+                kept += BLOCK;
+                continue;
             }
-            at += BLOCK;
+            let mut wide = [b' '; 2 * BLOCK];
+            put_block(&mut wide, 0, &block);
+            let mut keep = !extra;
+            while keep != 0 {
+                let start = keep.trailing_zeros();
+                let run = (!(keep >> start)).trailing_zeros();
+                let mask = (1 << run) - 1;
+                put_block(bytes, kept, &block_at(&wide, start as usize));
+                stays(bytes, kept, (blanks >> start) & mask);
+                kept += run as usize;
+                keep &= !(mask << start);
+            }
         }
-        let end = bytes.len();
-        move_up(bytes, pending, end, &mut kept);
         bytes.truncate(kept);
         if bytes.last() == Some(&b' ') {
             bytes.pop();
@@ -238,28 +251,38 @@ impl Normal {
 /// Bytes that are searched for blanks at a time: one bit each in a word.
 const BLOCK: usize = 64;
 
-fn move_up(bytes: &mut [u8], from: usize, to: usize, kept: &mut usize) {
-    if from != *kept {
-        bytes.copy_within(from..to, *kept);
+/// The block at a place; blanks where there is none.
+#[inline]
+fn block_at(bytes: &[u8], at: usize) -> [u8; BLOCK] {
+    let block = bytes.get(at..).and_then(<[u8]>::first_chunk);
+    block.copied().unwrap_or([b' '; BLOCK])
+}
+
+#[inline]
+fn put_block(bytes: &mut [u8], at: usize, block: &[u8; BLOCK]) {
+    if let Some(place) = bytes.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
+        *place = *block;
     }
-    *kept += to - from;
 }
 
 /// Bit i is set where byte i is a blank.
+#[inline]
 fn blanks(block: &[u8; BLOCK]) -> u64 {
-    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
-    let (words, _) = block.as_chunks();
+    // The bit of each byte that is a blank, in a loop that compilers make one of vectors; then eight at a time gathered,
+    // by a product whose top byte is the sum of all.
+    let mut bits = [0; BLOCK];
+    for (i, (bit, byte)) in bits.iter_mut().zip(block).enumerate() {
+        *bit = if *byte == b' ' { 1 << (i % 8) } else { 0 };
+    }
+    let (words, _) = bits.as_chunks();
     words.iter().rev().fold(0, |blanks, word| {
-        let x = u64::from_le_bytes(*word) ^ 0x2020_2020_2020_2020;
-        // The top bit of each byte that is a blank, without carries between bytes; then these eight bits, gathered.
-        let tops = !(((x & LOW) + LOW) | x) & !LOW;
-        let gathered = (tops >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+        let gathered = u64::from_le_bytes(*word).wrapping_mul(0x0101_0101_0101_0101) >> 56;
         (blanks << 8) | gathered
     })
 }
 
 /// Bytes before the first that is not ASCII.
-fn ascii_prefix(bytes: &[u8]) -> usize {
+pub(crate) fn ascii_prefix(bytes: &[u8]) -> usize {
     let blocks = bytes.chunks_exact(32).take_while(|b| b.is_ascii()).count() * 32;
     blocks + bytes[blocks..].iter().take_while(|b| b.is_ascii()).count()
 }
@@ -288,22 +311,51 @@ const ASCII_PUNCTUATION: [bool; 256] = {
     table
 };
 
-/// Cuts a run of UTF-8 without blanks at characters that are tokens of their own; `token` also gets whether it is one.
-pub(crate) fn separate(run: &[u8], mut token: impl FnMut(&[u8], bool)) {
-    // The run is whole characters, so nothing is ever replaced; this merely spares an error that cannot be.
-    let run = String::from_utf8_lossy(run);
+/// Gives the start and end of each token of a normalised text that may hold characters that are tokens of their own.
+pub(crate) fn separate(text: &[u8], mut token: impl FnMut(usize, usize)) {
     let mut start = 0;
-    for (at, c) in run.char_indices() {
-        if !c.is_ascii() && CLASSES.of(c).is_alone() {
-            if at > start {
-                token(&run.as_bytes()[start..at], false);
+    let mut at = 0;
+    while let Some(lead) = text.get(at) {
+        // Below U+0800 no character but the blank ends a token, and a byte within a character is none.
+        let (bytes, is_blank, is_alone) = match lead {
+            0..0xe0 => (1, *lead == b' ', false),
+            _ => {
+                let c = decode(&text[at..]);
+                (c.len_utf8(), false, CLASSES.of(c).is_alone())
             }
-            let end = at + c.len_utf8();
-            token(&run.as_bytes()[at..end], true);
+        };
+        let end = at + bytes;
+        if is_blank || is_alone {
+            if at > start {
+                token(start, at);
+            }
+            if is_alone {
+                token(at, end);
+            }
             start = end;
         }
+        at = end;
     }
-    if start < run.len() {
-        token(&run.as_bytes()[start..], false);
+    if start < text.len() {
+        token(start, text.len());
     }
+}
+
+/// The first character of UTF-8 if that has three or four bytes.
+fn decode(utf8: &[u8]) -> char {
+    let bits = |byte: u8| u32::from(byte & 0x3f);
+    let code = match *utf8 {
+        [a @ 0xe0..0xf0, b, c, ..] => u32::from(a & 0x0f) << 12 | bits(b) << 6 | bits(c),
+        [a @ 0xf0..=0xff, b, c, d, ..] => {
+            u32::from(a & 0x07) << 18 | bits(b) << 12 | bits(c) << 6 | bits(d)
+        }
+        _ => u32::from(char::REPLACEMENT_CHARACTER),
+    };
+    // The text is UTF-8, so nothing is ever replaced; this merely spares an error that cannot be.
+    char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)
+}
+
+/// Whether a token, of a text that may hold such, is a character that is a token of its own.
+pub(crate) fn stands_alone(token: &[u8]) -> bool {
+    token.first().is_some_and(|lead| *lead >= 0xe0) && CLASSES.of(decode(token)).is_alone()
 }

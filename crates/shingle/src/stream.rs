@@ -1,10 +1,13 @@
 //! Shingles of a long text by chunks: no buffer grows with the text.
 
+use std::ops::Range;
+
 use xxhash_rust::xxh3::{Xxh3, Xxh3Default};
 
 use crate::hash::{self, AsciiTokens, Roller};
 use crate::normal::{self, Normal};
 use crate::segments::{self, SEGMENT_BYTES};
+use crate::tokens::Tokens;
 use crate::{Shingler, Unit};
 
 /// Hashes of tokens that are gathered before shingles are made of them.
@@ -80,6 +83,7 @@ impl Shingler {
 /// One pass over the segments of a text.
 struct Flow<'s> {
     normal: &'s mut Normal,
+    words: &'s mut Tokens,
     ascii: &'s AsciiTokens,
     roller: &'s Roller,
     by_char: bool,
@@ -100,6 +104,7 @@ impl<'s> Flow<'s> {
         shingler.release();
         Self {
             normal: &mut shingler.normal,
+            words: &mut shingler.tokens,
             ascii: &shingler.ascii,
             roller: if by_char {
                 &shingler.char
@@ -128,7 +133,7 @@ impl<'s> Flow<'s> {
         let ends_in_blank = *last == b' ';
         self.blank |= *first == b' ';
         if self.by_char {
-            self.normal.collapse(|_| ());
+            self.normal.collapse(|_, _, _| ());
         } else {
             self.cut_words(ends_in_blank);
         }
@@ -158,37 +163,31 @@ impl<'s> Flow<'s> {
         if self.blank {
             self.close();
         }
-        let tokens = &mut *self.tokens;
-        let mut before = self.open.take();
-        // The open token once more, if no other followed; the length of the last one, if it may go on.
-        let mut resumed = None;
-        let mut last_bytes = None;
-        let mut token = |bytes: &[u8], alone: bool| {
-            resumed = None;
-            last_bytes = (!alone).then_some(bytes.len());
-            match before.take() {
-                Some(state) if alone => tokens.extend([state.digest(), hash::token(bytes)]),
-                Some(mut state) => {
-                    state.update(bytes);
-                    tokens.push(state.digest());
-                    resumed = Some(state);
-                }
-                None => tokens.push(hash::token(bytes)),
-            }
+        let before = self.tokens.len();
+        let Some([first, last]) = self.words.words(self.normal, self.tokens) else {
+            return;
         };
-        if self.normal.separates() {
-            self.normal
-                .collapse(|run| normal::separate(run, &mut token));
-        } else {
-            self.normal.collapse(|run| token(run, false));
-        }
         let text = self.normal.bytes();
-        if let Some(bytes) = last_bytes.filter(|_| !ends_in_blank) {
-            tokens.pop();
-            let (_, last) = text.split_at(text.len() - bytes);
+        let separates = self.normal.separates();
+        let is_alone = |token: &Range<usize>| {
+            separates && normal::stands_alone(text.get(token.clone()).unwrap_or_default())
+        };
+        let mut resumed = None;
+        if let Some(mut state) = self.open.take() {
+            if is_alone(&first) {
+                self.tokens.insert(before, state.digest());
+            } else {
+                state.update(&text[first.clone()]);
+                self.tokens[before] = state.digest();
+                // The last one too?
+                resumed = (first == last).then_some(state);
+            }
+        }
+        if !ends_in_blank && !is_alone(&last) {
+            self.tokens.pop();
             self.open = Some(resumed.unwrap_or_else(|| {
                 let mut state = hash::token_in_parts();
-                state.update(last);
+                state.update(&text[last]);
                 state
             }));
         }
