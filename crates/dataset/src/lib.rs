@@ -14,6 +14,7 @@
 
 mod column;
 mod error;
+mod fault;
 mod list;
 mod open;
 pub mod rewrite;

@@ -3,6 +3,7 @@
 
 mod footer;
 pub(crate) mod header;
+mod inflate;
 pub(crate) mod pages;
 
 use std::cell::Cell;

@@ -1,6 +1,9 @@
 //! What can go wrong with our tables.
 
+use std::io;
 use std::path::{Path, PathBuf};
+
+use parquet::errors::ParquetError;
 
 /// An error of a table; each names the file and what to do.
 #[derive(Debug, thiserror::Error)]
@@ -46,15 +49,24 @@ pub enum Error {
 }
 
 impl Error {
-    pub(crate) fn parquet<E: std::fmt::Display>(
+    /// What the Parquet library said. An error of the operating system that passed through it is one
+    /// again.
+    pub(crate) fn parquet<E: std::error::Error + Send + Sync + 'static>(
         operation: &'static str,
         path: &Path,
     ) -> impl FnOnce(E) -> Error {
         let path = path.to_owned();
-        move |error| Error::Parquet {
-            operation,
-            path,
-            message: error.to_string(),
+        move |error| {
+            let error: Box<dyn std::error::Error + Send + Sync> = Box::new(error);
+            let message = error.to_string();
+            match of_system(error) {
+                Some(source) => workdir::Error::io(operation, &path)(source).into(),
+                None => Error::Parquet {
+                    operation,
+                    path,
+                    message,
+                },
+            }
         }
     }
 
@@ -72,5 +84,46 @@ impl Error {
             Error::Parquet { .. } => false,
             Error::Mismatch { .. } | Error::Shape { .. } => true,
         }
+    }
+}
+
+/// The error of the operating system that the Parquet library wraps; none where it is an error of
+/// its own, or of a decompressor, which are I/O errors of these kinds too.
+fn of_system(error: Box<dyn std::error::Error + Send + Sync>) -> Option<io::Error> {
+    let ParquetError::External(inner) = *error.downcast::<ParquetError>().ok()? else {
+        return None;
+    };
+    let source = inner.downcast::<io::Error>().ok()?;
+    let own = matches!(
+        source.kind(),
+        io::ErrorKind::InvalidData
+            | io::ErrorKind::UnexpectedEof
+            | io::ErrorKind::InvalidInput
+            | io::ErrorKind::Other
+    );
+    (!own).then_some(*source)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_of_the_system_stay_so_through_the_parquet_library() {
+        let path = Path::new("/work/a.parquet");
+        let through = |kind: io::ErrorKind| {
+            let inner = io::Error::new(kind, "inner");
+            Error::parquet("write", path)(ParquetError::from(inner))
+        };
+        let full = through(io::ErrorKind::StorageFull);
+        assert!(matches!(full, Error::Work(workdir::Error::Io { .. })));
+        let text = full.to_string();
+        assert!(
+            text.starts_with("cannot write /work/a.parquet: inner; "),
+            "{text}"
+        );
+        assert!(text.ends_with("run again, it resumes"), "{text}");
+        let corrupt = through(io::ErrorKind::InvalidData);
+        assert!(matches!(corrupt, Error::Parquet { .. }));
     }
 }

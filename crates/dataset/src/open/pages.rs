@@ -9,8 +9,8 @@ use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::reader::ChunkReader;
 use parquet::file::serialized_reader::SerializedPageReader;
 
-use super::SharedFile;
 use super::header::{PageHeader, PageKind};
+use super::{SharedFile, inflate};
 
 /// Bytes that a decoded entry of a dictionary takes beside its text.
 const ENTRY_BYTES: u64 = 40;
@@ -70,7 +70,7 @@ impl Pages {
         let file = Arc::new(file);
         let (position, bytes) = meta.byte_range();
         Ok(Self(Arc::new(Mutex::new(State {
-            inner: SerializedPageReader::new(Arc::clone(&file), meta, rows, None)?,
+            inner: stored_pages(&file, meta, rows)?,
             file,
             meta: meta.clone(),
             rows,
@@ -174,6 +174,21 @@ fn reading(header: &PageHeader, codec: Compression) -> u64 {
     }
 }
 
+/// The crate's reader of the pages; those that it would inflate without a limit come as they are stored.
+fn stored_pages(
+    file: &Arc<SharedFile>,
+    meta: &ColumnChunkMetaData,
+    rows: usize,
+) -> Result<SerializedPageReader<SharedFile>, ParquetError> {
+    let file = Arc::clone(file);
+    if !inflate::is_unbounded(meta.compression()) {
+        return SerializedPageReader::new(file, meta, rows, None);
+    }
+    let builder = meta.clone().into_builder();
+    let stored = builder.set_compression(Compression::UNCOMPRESSED).build()?;
+    SerializedPageReader::new(file, &stored, rows, None)
+}
+
 impl State {
     /// Reads the headers up to the next page with values.
     fn look(&mut self) -> Result<Option<Upcoming>, ParquetError> {
@@ -249,6 +264,10 @@ impl State {
         }
         let page = self.inner.get_next_page()?;
         let header = upcoming.dictionary.unwrap_or(upcoming.data);
+        let codec = self.meta.compression();
+        let page = page
+            .map(|page| inflate::page(page, codec, header.uncompressed))
+            .transpose()?;
         self.position += header.header_bytes + header.compressed;
         if header.kind == PageKind::Dictionary {
             self.dictionary = Some(header);
@@ -267,10 +286,11 @@ impl State {
 
     /// Reads the dictionary once more, from the chunk's beginning.
     fn dictionary_again(&self) -> Result<Page, ParquetError> {
-        let file = Arc::clone(&self.file);
-        let mut pages = SerializedPageReader::new(file, &self.meta, self.rows, None)?;
-        match pages.get_next_page()? {
-            Some(page) if page.is_dictionary_page() => Ok(page),
+        let mut pages = stored_pages(&self.file, &self.meta, self.rows)?;
+        match (pages.get_next_page()?, &self.dictionary) {
+            (Some(page), Some(header)) if page.is_dictionary_page() => {
+                inflate::page(page, self.meta.compression(), header.uncompressed)
+            }
             _ => Err(ParquetError::General(
                 "the dictionary is not the first page of the chunk".to_owned(),
             )),
