@@ -10,6 +10,7 @@
 
 mod atomic;
 mod context;
+mod damage;
 mod error;
 pub mod fault;
 mod journal;
@@ -21,10 +22,11 @@ mod stage;
 
 pub use atomic::{AtomicFile, Output, ScratchFile, sync_folder, verify};
 pub use context::{Context, Outcome, Progress};
+pub use damage::Damaged;
 pub use error::Error;
 pub use journal::{Extent, Journal, Unit, UsageMeter};
-pub use layout::WorkDir;
-pub use lock::Lock;
+pub use layout::{WorkDir, output_lock, output_old, output_partial};
+pub use lock::{Holder, Lock};
 pub use plan::{
     BASE_BYTES, BITS_A_DOCUMENT, Facts, Span, StagePlan, common_parts, divide, spilled,
 };
