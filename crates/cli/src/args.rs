@@ -37,9 +37,9 @@ pub struct StageArgs {
     /// The manifest and what overrides it.
     #[command(flatten)]
     pub pipeline: PipelineArgs,
-    /// The parent process holds the lock and has looked at the receipts
-    #[arg(long, hide = true)]
-    pub child: bool,
+    /// The parent process, which holds the lock and has looked at the receipts
+    #[arg(long, hide = true, value_name = "PID")]
+    pub child: Option<u32>,
 }
 
 /// Reads the manifest and applies the overrides, the later over the earlier.

@@ -1,10 +1,16 @@
 //! The chain of receipts: which stages have to run, and why.
 
+use std::collections::{HashMap, HashSet};
+
+use dataset::Listed;
 use records::{Pipeline, Settings, Stage};
 use tables::inputs::InputFile;
 use workdir::{Definition, Expected, INPUTS, Receipt, State, WorkDir};
 
 use crate::{Code, Problem};
+
+/// So many changed files are named in a message.
+const NAMED_AT_MOST: usize = 3;
 
 /// A stage with what its receipt has to say and whether it does.
 #[derive(Clone, Debug)]
@@ -13,6 +19,27 @@ pub struct Link {
     pub expected: Expected,
     /// Whether it does.
     pub state: State,
+    /// The input files that are not as they were, where nothing else makes the stage stale.
+    pub changes: Vec<Change>,
+}
+
+impl Link {
+    /// Why the stage is stale, with at most three changed input files named in full; none where it
+    /// is not.
+    pub fn why(&self) -> Option<String> {
+        match &self.state {
+            State::Done(_) => None,
+            State::Stale(why) if self.changes.is_empty() => Some(why.clone()),
+            State::Stale(_) => {
+                let show = |change: &Change| format!("{} {}", change.path, change.what);
+                Some(changed(&self.changes, NAMED_AT_MOST, show))
+            }
+        }
+    }
+}
+
+fn changed(changes: &[Change], most: usize, show: impl Fn(&Change) -> String) -> String {
+    format!("the input files changed: {}", named(changes, most, show))
 }
 
 fn link(
@@ -58,15 +85,49 @@ pub fn links(
     work: &WorkDir,
 ) -> Result<Vec<Link>, Problem> {
     let mut links: Vec<Link> = Vec::with_capacity(definitions.len());
+    let mut changes_now: Option<Vec<Change>> = None;
     for definition in definitions {
         let before = links.last().map(|link| &link.expected);
         let expected = link(definition, pipeline, work, before)?;
         // A stage before it that runs again for other settings has another identity, and this
         // one is stale by that; one that only makes again what was lost leaves it as it is.
-        let state = state(definition, pipeline, work, &expected);
-        links.push(Link { expected, state });
+        let mut state = state(definition, pipeline, work, &expected);
+        let mut changes = Vec::new();
+        if let State::Stale(why) = &mut state
+            && for_inputs_alone(&expected, work)
+        {
+            // A list that cannot be read names no files; `sign` makes it again.
+            let now = changes_now.get_or_insert_with(|| {
+                let sign = Receipt::load(work, Stage::Sign);
+                let changes = sign.map(|sign| self::changes(pipeline, work, &sign));
+                changes.and_then(Result::ok).unwrap_or_default()
+            });
+            changes.clone_from(now);
+            if !changes.is_empty() {
+                let show = |change: &Change| format!("{} {}", change.relative, change.what);
+                *why = changed(&changes, 1, show);
+            }
+        }
+        links.push(Link {
+            expected,
+            state,
+            changes,
+        });
     }
     Ok(links)
+}
+
+/// Whether a stage's receipt was made with the same settings, of other input files.
+fn for_inputs_alone(expected: &Expected, work: &WorkDir) -> bool {
+    let Some(receipt) = Receipt::load(work, expected.stage) else {
+        return false;
+    };
+    let before = receipt.settings.get(INPUTS);
+    let mut settings = expected.settings.clone();
+    let now = settings.remove(INPUTS);
+    let differ = now.as_ref() != before;
+    settings.extend(before.map(|before| (INPUTS.to_owned(), before.clone())));
+    differ && settings == receipt.settings
 }
 
 /// What the receipt of `definition`'s stage has to say, given the receipts of the stages before
@@ -127,7 +188,11 @@ pub fn upstream(
     }
     let expected = link(definition, pipeline, work, before.as_ref())?;
     let state = state(definition, pipeline, work, &expected);
-    Ok(Link { expected, state })
+    Ok(Link {
+        expected,
+        state,
+        changes: Vec::new(),
+    })
 }
 
 fn difference(wanted: &Settings, found: &Settings) -> Option<String> {
@@ -138,46 +203,117 @@ fn difference(wanted: &Settings, found: &Settings) -> Option<String> {
         .map(|mismatch| mismatch.to_string())
 }
 
-/// How the input files differ from those that `sign` read, in words; none where they do not.
+/// An input file that is not as `sign` read it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The file.
+    pub path: String,
+    /// Its path relative to its root.
+    pub relative: String,
+    /// What happened to it, such as `is gone`.
+    pub what: &'static str,
+}
+
+/// How the input files differ from those that `sign` read: those changed and gone in their old
+/// order, then those that were added.
 ///
 /// # Errors
 /// When the input or the list of the last run cannot be read.
-pub fn inputs_changed(
+pub fn changes(
     pipeline: &Pipeline,
     work: &WorkDir,
     sign: &Receipt,
-) -> Result<Option<String>, Problem> {
+) -> Result<Vec<Change>, Problem> {
     let listing = dataset::list(&pipeline.input.paths)?;
     sign.verify(work, 1, |name| name == work.name_of(&work.inputs()))?;
     let expected = sign.provenance(tables::inputs::KIND, tables::inputs::FORMAT);
     let known = tables::inputs::read(&work.inputs(), &expected, &work.receipt(Stage::Sign))
         .map_err(|error| Problem::new(Code::Refused, error))?;
-    let mut now = listing.files.iter();
+    let now: HashMap<&str, &Listed> = listing
+        .files
+        .iter()
+        .map(|listed| (listed.relative.as_str(), listed))
+        .collect();
+    let mut found = Vec::new();
     for file in &known {
-        let Some(listed) = now.next() else {
-            return Ok(Some(format!("{} is gone since it ran", file.path)));
+        let what = match now.get(file.relative.as_str()) {
+            None => "is gone",
+            Some(listed) if same(file, listed, &pipeline.input.text)? => continue,
+            Some(_) => "changed",
         };
-        if listed.relative != file.relative {
-            return Ok(Some(moved(file, listed, &known)));
-        }
-        let fingerprint = u128::from_str_radix(&file.fingerprint, 16).unwrap_or(0);
-        let text = &pipeline.input.text;
-        let same = dataset::unchanged(listed, file.bytes, file.modified_ns, fingerprint, text)?;
-        if !same {
-            return Ok(Some(format!("{} changed since it ran", file.path)));
-        }
+        found.push(Change {
+            path: file.path.clone(),
+            relative: file.relative.clone(),
+            what,
+        });
     }
-    Ok(now
-        .next()
-        .map(|added| format!("{} was added since it ran", added.path.display())))
+    let before: HashSet<&str> = known.iter().map(|file| file.relative.as_str()).collect();
+    let added = listing.files.iter();
+    let added = added.filter(|listed| !before.contains(listed.relative.as_str()));
+    found.extend(added.map(|listed| change(listed, "was added")));
+    if found.is_empty() {
+        // The same files: another order of `paths` numbers the documents anew.
+        let mut pairs = known.iter().zip(&listing.files);
+        let moved = pairs.find(|(file, listed)| file.relative != listed.relative);
+        found.extend(moved.map(|(_, listed)| change(listed, "has another place")));
+    }
+    Ok(found)
 }
 
-/// What happened where another file stands in the place of `file`.
-fn moved(file: &InputFile, listed: &dataset::Listed, known: &[InputFile]) -> String {
-    let old = known.iter().any(|known| known.relative == listed.relative);
-    if old {
-        format!("{} is gone since it ran", file.path)
-    } else {
-        format!("{} was added since it ran", listed.path.display())
+fn same(file: &InputFile, listed: &Listed, text: &str) -> Result<bool, Problem> {
+    let fingerprint = u128::from_str_radix(&file.fingerprint, 16).unwrap_or(0);
+    let (bytes, modified_ns) = (file.bytes, file.modified_ns);
+    let same = dataset::unchanged(listed, bytes, modified_ns, fingerprint, text)?;
+    Ok(same)
+}
+
+fn change(listed: &Listed, what: &'static str) -> Change {
+    Change {
+        path: listed.path.display().to_string(),
+        relative: listed.relative.clone(),
+        what,
+    }
+}
+
+/// At most `most` changes in words, and how many more there are.
+pub fn named(changes: &[Change], most: usize, show: impl Fn(&Change) -> String) -> String {
+    let mut text = changes
+        .iter()
+        .take(most)
+        .map(show)
+        .collect::<Vec<_>>()
+        .join(", ");
+    if changes.len() > most {
+        text.push_str(&format!(" and {} more", changes.len() - most));
+    }
+    text
+}
+
+/// How the input files differ from those that `sign` read, in words; none where they do not.
+fn inputs_changed(
+    pipeline: &Pipeline,
+    work: &WorkDir,
+    sign: &Receipt,
+) -> Result<Option<String>, Problem> {
+    let changes = changes(pipeline, work, sign)?;
+    let show = |change: &Change| format!("{} {} since it ran", change.path, change.what);
+    Ok((!changes.is_empty()).then(|| named(&changes, NAMED_AT_MOST, show)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_few_changes_are_named_and_the_others_counted() {
+        let change = |name: &str| Change {
+            path: format!("/a/{name}"),
+            relative: name.to_owned(),
+            what: "is gone",
+        };
+        let changes = ["x", "y", "z"].map(change);
+        let show = |change: &Change| format!("{} {}", change.relative, change.what);
+        assert_eq!(named(&changes, 1, show), "x is gone and 2 more");
+        assert_eq!(named(&changes, 3, show), "x is gone, y is gone, z is gone");
     }
 }

@@ -1,6 +1,7 @@
 //! Lines for the person at the machine, all on stderr.
 
 use std::path::Path;
+use std::time::SystemTime;
 
 use records::{Pipeline, Stage};
 use serde_json::Value;
@@ -56,8 +57,14 @@ pub fn say(line: &str) {
 
 /// Prints a line with the time before it, for logs.
 pub fn stamped(line: &str) {
-    let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ");
-    eprintln!("{now} {line}");
+    eprintln!("{} {line}", time(SystemTime::now()));
+}
+
+/// A time in UTC, such as `2026-12-01T14:55:00Z`.
+pub fn time(time: SystemTime) -> String {
+    // A clock before the year -9999 does not matter.
+    let time = jiff::Timestamp::try_from(time).unwrap_or_default();
+    time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 /// A number among a stage's counters, 0 where there is none.
@@ -69,10 +76,10 @@ pub(crate) fn counter(receipt: &Receipt, name: &str) -> u64 {
         .unwrap_or(0)
 }
 
-/// What a stage did, in one line.
-pub fn stage_done(receipt: &Receipt) -> String {
+/// What a stage came to, in figures.
+pub fn stage_figures(receipt: &Receipt) -> String {
     let get = |name: &str| count(counter(receipt, name));
-    let what = match receipt.stage {
+    match receipt.stage {
         Stage::Sign => {
             let skipped = match counter(receipt, "files_skipped") {
                 0 => String::new(),
@@ -98,7 +105,12 @@ pub fn stage_done(receipt: &Receipt) -> String {
             get("rows_in"),
             bytes(counter(receipt, "output_bytes"))
         ),
-    };
+    }
+}
+
+/// What a stage did, in one line.
+pub fn stage_done(receipt: &Receipt) -> String {
+    let what = stage_figures(receipt);
     let usage = &receipt.usage;
     format!(
         "{:<8}{:>8}, {} CPU, {} peak: {what}",

@@ -1,7 +1,7 @@
 //! What a run will do and need, said before it starts.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use records::{Pipeline, Stage};
 use workdir::{Definition, Facts, Span, StagePlan, State, WorkDir};
@@ -9,6 +9,7 @@ use workdir::{Definition, Facts, Span, StagePlan, State, WorkDir};
 use crate::chain::Link;
 use crate::lines::{bytes, count};
 use crate::machine::{default_memory_bytes, threads};
+use crate::space::{existing, free_bytes};
 use crate::{Code, Problem};
 
 /// What is known of the input, by its footers and the receipts that stand.
@@ -183,20 +184,9 @@ pub fn check_disk(disk: &Disk, pipeline: &Pipeline, work: &WorkDir) -> Result<()
     Ok(())
 }
 
-/// The nearest folder above that exists.
-fn existing(path: &Path) -> PathBuf {
-    let found = path.ancestors().find(|path| path.exists());
-    found.unwrap_or(Path::new("/")).to_owned()
-}
-
 fn device(path: &Path) -> Option<u64> {
     use std::os::unix::fs::MetadataExt;
     path.metadata().ok().map(|found| found.dev())
-}
-
-fn free_bytes(path: &Path) -> Option<u64> {
-    let found = rustix::fs::statvfs(path).ok()?;
-    Some(found.f_bavail.saturating_mul(found.f_frsize))
 }
 
 /// The plan as lines of text.

@@ -25,6 +25,19 @@ pub fn write(
     Ok(())
 }
 
+/// Whether the report is that of these receipts: a run may have been stopped behind its last one.
+#[must_use]
+pub fn is_of(receipts: &[Receipt], work: &WorkDir) -> bool {
+    let found: Option<Value> = std::fs::read(work.report())
+        .ok()
+        .and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    found.is_some_and(|report| {
+        receipts
+            .iter()
+            .all(|receipt| report["stages"][receipt.stage.name()]["id"] == *receipt.id)
+    })
+}
+
 fn build(receipts: &[Receipt], ran: &[Stage], pipeline: &Pipeline) -> Value {
     let of = |stage| receipts.iter().find(|receipt| receipt.stage == stage);
     let number = |stage, name| of(stage).map(|receipt| counter(receipt, name));

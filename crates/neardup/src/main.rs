@@ -5,12 +5,14 @@
 //! binary does.
 
 mod child;
+mod clean;
 mod run;
+mod status;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use cli::StageArgs;
+use cli::{Problem, StageArgs};
 use records::Stage;
 use workdir::Definition;
 
@@ -27,7 +29,8 @@ const DEFINITIONS: [&Definition; 5] = [
 #[derive(Parser)]
 #[command(
     version,
-    after_help = "Exit codes: 0 done; 1 failed, a rerun resumes; 2 usage or manifest; 3 refused."
+    after_help = "Exit codes: 0 done; 1 failed, a rerun resumes (`status`: not up to date); 2 usage or manifest; \
+                  3 refused; 130 and 143 stopped by SIGINT and SIGTERM, a rerun resumes."
 )]
 struct Cli {
     #[command(subcommand)]
@@ -40,6 +43,10 @@ enum Command {
     Run(run::RunArgs),
     /// Say what a run would do, why, and the memory and disk that it needs
     Plan(cli::PipelineArgs),
+    /// Say which stages are up to date, how far the others are, and why; exits 1 unless all are
+    Status(cli::PipelineArgs),
+    /// Remove what killed runs left half-made, and the band runs, which `band` makes again
+    Clean(clean::CleanArgs),
     /// Stage 1: read the text and write a signature for every document
     Sign(StageArgs),
     /// Stage 2: group identical texts and sort the band keys
@@ -54,15 +61,13 @@ enum Command {
 
 fn main() -> ExitCode {
     let (stage, args) = match Cli::parse().command {
-        Command::Run(args) => {
-            return match run::run(&args) {
-                Ok(()) => ExitCode::SUCCESS,
-                Err(problem) => problem.report(),
-            };
-        }
-        Command::Plan(args) => {
-            return match run::plan(&args) {
-                Ok(()) => ExitCode::SUCCESS,
+        Command::Run(args) => return code(run::run(&args)),
+        Command::Plan(args) => return code(run::plan(&args)),
+        Command::Clean(args) => return code(clean::clean(&args)),
+        Command::Status(args) => {
+            return match status::status(&args) {
+                Ok(true) => ExitCode::SUCCESS,
+                Ok(false) => ExitCode::from(status::STALE),
                 Err(problem) => problem.report(),
             };
         }
@@ -75,8 +80,13 @@ fn main() -> ExitCode {
     let definition = DEFINITIONS
         .into_iter()
         .find(|definition| definition.stage == stage);
-    match definition.map(|definition| cli::run_here(definition, &args)) {
-        Some(Err(problem)) => problem.report(),
-        _ => ExitCode::SUCCESS,
+    let ran = definition.map(|definition| cli::run_here(definition, &args));
+    code(ran.unwrap_or(Ok(())))
+}
+
+fn code(result: Result<(), Problem>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) => problem.report(),
     }
 }
