@@ -202,14 +202,21 @@ pub(crate) fn plan(
     let budget = Budget::new(memory_bytes, wanted, shape)?;
     let rows = facts.documents.max(1);
     let dropped = Span::or(facts.counter("cluster.dropped"), 0, rows);
-    // Rows weigh about the same; what is encoded again may be packed worse than it was.
-    let kept = |dropped: u64| {
-        let bytes = u128::from(facts.input_bytes) * u128::from(rows - dropped.min(rows));
+    // Rows weigh about the same. Without compression that is all; with it, what is dropped may have cost little beside
+    // the row that it is like.
+    let share = |all: u64, dropped: u64| {
+        let bytes = u128::from(all) * u128::from(rows - dropped.min(rows));
         (bytes / u128::from(rows)) as u64
     };
+    let inflated = sources.iter().flat_map(|source| &source.row_groups);
+    let inflated = inflated.map(|group| group.total_bytes).sum::<u64>();
     let output = match pipeline.filter.mode {
         Mode::Annotate => Span::exact(facts.input_bytes + facts.documents),
-        Mode::Drop => Span::between(kept(dropped.high), kept(dropped.low)),
+        Mode::Drop => Span::between(
+            share(facts.input_bytes, dropped.high),
+            share(inflated, dropped.low)
+                .clamp(share(facts.input_bytes, dropped.low), facts.input_bytes),
+        ),
     };
     Ok(StagePlan {
         memory: memory_parts(pipeline, facts, &budget, &sources),
