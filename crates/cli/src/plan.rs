@@ -23,26 +23,60 @@ pub struct Survey {
     pub warnings: Vec<String>,
 }
 
-/// Reads the footers of the input and takes the counters of the stages that are up to date.
+/// What a footer tells of an input file.
+struct Sizes {
+    rows: u64,
+    text_bytes: u64,
+    largest_stored_group_bytes: u64,
+    largest_text_group_bytes: u64,
+}
+
+/// Takes what the last run of `sign` knows of the input files, reads the footers of the others, and
+/// takes the counters of the stages that are up to date.
 ///
 /// # Errors
 /// What `sign` would refuse of the input.
-pub fn survey(pipeline: &Pipeline, links: &[Link]) -> Result<Survey, Problem> {
+pub fn survey(pipeline: &Pipeline, work: &WorkDir, links: &[Link]) -> Result<Survey, Problem> {
     let listing = dataset::list(&pipeline.input.paths)?;
     let mut facts = Facts {
         files: listing.files.len() as u64,
         ..Facts::default()
     };
+    let before = tables::inputs::last_run(work, &pipeline.input.text);
     for listed in &listing.files {
-        let source = dataset::inspect(listed, &pipeline.input.text)?;
-        facts.documents += source.rows;
-        facts.input_bytes += listed.bytes;
-        for group in &source.row_groups {
-            let largest = |largest: &mut u64, bytes: u64| *largest = bytes.max(*largest);
-            facts.text_bytes += group.text_bytes;
-            largest(&mut facts.largest_stored_group_bytes, group.stored_bytes);
-            largest(&mut facts.largest_text_group_bytes, group.text_bytes);
-        }
+        let file = listed.path.to_str().and_then(|path| before.get(path));
+        let same =
+            file.filter(|file| file.looks_like(&listed.relative, listed.bytes, listed.modified_ns));
+        let sizes = match same {
+            Some(file) => Sizes {
+                rows: file.rows,
+                text_bytes: file.text_bytes,
+                largest_stored_group_bytes: file.largest_stored_group_bytes,
+                largest_text_group_bytes: file.largest_text_group_bytes,
+            },
+            None => {
+                let source = dataset::inspect(listed, &pipeline.input.text)?;
+                Sizes {
+                    rows: source.rows,
+                    text_bytes: source.text_bytes(),
+                    largest_stored_group_bytes: source.largest_stored_group_bytes(),
+                    largest_text_group_bytes: source.largest_text_group_bytes(),
+                }
+            }
+        };
+        let add = |sum: &mut u64, bytes: u64| *sum = sum.saturating_add(bytes);
+        add(&mut facts.documents, sizes.rows);
+        add(&mut facts.input_bytes, listed.bytes);
+        add(&mut facts.text_bytes, sizes.text_bytes);
+        let largest = |largest: &mut u64, bytes: u64| *largest = bytes.max(*largest);
+        largest(
+            &mut facts.largest_stored_group_bytes,
+            sizes.largest_stored_group_bytes,
+        );
+        largest(
+            &mut facts.largest_text_group_bytes,
+            sizes.largest_text_group_bytes,
+        );
     }
     for link in links {
         if let State::Done(receipt) = &link.state {

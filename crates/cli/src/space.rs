@@ -70,7 +70,7 @@ fn needed(
     work: &WorkDir,
     expected: &Expected,
 ) -> Option<u64> {
-    let mut facts = plan::survey(pipeline, &[]).ok()?.facts;
+    let mut facts = plan::survey(pipeline, work, &[]).ok()?.facts;
     for receipt in Receipt::chain(work, expected).ok()?.receipts() {
         let counters = plan::counters(receipt.stage, &receipt.counters);
         facts.counters.extend(counters);

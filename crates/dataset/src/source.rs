@@ -22,6 +22,9 @@ const MAX_SAMPLED_CHUNKS: usize = 64;
 /// Bytes of a sampled block.
 const SAMPLE_BYTES: u64 = 4 << 10;
 
+/// A row group that is said to have more rows is damaged.
+const MAX_GROUP_ROWS: u64 = 1 << 40;
+
 /// What the footer says of one row group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowGroup {
@@ -51,6 +54,24 @@ pub struct Source {
 }
 
 impl Source {
+    /// Uncompressed bytes of the text column.
+    pub fn text_bytes(&self) -> u64 {
+        let bytes = self.row_groups.iter().map(|group| group.text_bytes);
+        bytes.fold(0, u64::saturating_add)
+    }
+
+    /// The largest row group as it is stored, in bytes.
+    pub fn largest_stored_group_bytes(&self) -> u64 {
+        let bytes = self.row_groups.iter().map(|group| group.stored_bytes);
+        bytes.max().unwrap_or_default()
+    }
+
+    /// Uncompressed bytes of text of the largest row group.
+    pub fn largest_text_group_bytes(&self) -> u64 {
+        let bytes = self.row_groups.iter().map(|group| group.text_bytes);
+        bytes.max().unwrap_or_default()
+    }
+
     /// The row group of a row of the file; the number of row groups if it has no such row.
     pub(crate) fn row_group_of(&self, row: u64) -> usize {
         let ends = self.row_groups.iter().scan(0_u64, |end, group| {
@@ -199,6 +220,22 @@ fn row_groups(
     groups
         .map(|(index, group)| {
             let chunk = group.columns().get(leaf);
+            let refuse = |message: String| Error::Parquet {
+                path: path.to_path_buf(),
+                place: format!("row group {index}"),
+                message,
+            };
+            // A text is not in a list, and nulls are counted. Rows that are not there would make a plan of them.
+            if let Some(chunk) = chunk
+                && chunk.num_values() != group.num_rows()
+            {
+                return Err(refuse(format!(
+                    "it has {} rows, but column `{}` has {} values",
+                    group.num_rows(),
+                    chunk.column_path().string(),
+                    chunk.num_values()
+                )));
+            }
             let sum = |size: fn(&ColumnChunkMetaData) -> i64| {
                 group.columns().iter().try_fold(0_u64, |sum, chunk| {
                     sum.checked_add(u64::try_from(size(chunk)).ok()?)
@@ -211,7 +248,9 @@ fn row_groups(
                 sum(ColumnChunkMetaData::compressed_size),
             );
             match sizes {
-                (Ok(rows), Some(Ok(text_bytes)), Some(total_bytes), Some(stored_bytes)) => {
+                (Ok(rows), Some(Ok(text_bytes)), Some(total_bytes), Some(stored_bytes))
+                    if rows <= MAX_GROUP_ROWS =>
+                {
                     Ok(RowGroup {
                         rows,
                         text_bytes,
@@ -219,11 +258,9 @@ fn row_groups(
                         stored_bytes,
                     })
                 }
-                _ => Err(Error::Parquet {
-                    path: path.to_path_buf(),
-                    place: format!("row group {index}"),
-                    message: "its number of rows or the size of a column is impossible".to_owned(),
-                }),
+                _ => Err(refuse(
+                    "its number of rows or the size of a column is impossible".to_owned(),
+                )),
             }
         })
         .collect()

@@ -126,7 +126,7 @@ impl Run<'_> {
                 (definition.preflight)(self.pipeline, self.work)?;
             }
         }
-        let survey = cli::survey(self.pipeline, links)?;
+        let survey = cli::survey(self.pipeline, self.work, links)?;
         let must_run = |link: &Link| self.must_run(link);
         let steps = cli::steps(&DEFINITIONS, links, must_run, self.pipeline, &survey.facts)?;
         cli::check_disk(&cli::disk(&steps), self.pipeline, self.work)?;
@@ -280,7 +280,7 @@ pub(crate) fn plan(args: &PipelineArgs) -> Result<(), Problem> {
             (definition.preflight)(&pipeline, &work)?;
         }
     }
-    let survey = cli::survey(&pipeline, &links)?;
+    let survey = cli::survey(&pipeline, &work, &links)?;
     let steps = cli::steps(&DEFINITIONS, &links, must_run, &pipeline, &survey.facts)?;
     for line in cli::plan_lines(&survey, &steps, &pipeline, &work) {
         println!("{line}");

@@ -156,8 +156,9 @@ impl<W: Write, R: Record> RecordWriter<W, R> {
         Ok(())
     }
 
-    /// Writes the last block and the footer and gives the writer back, with the number of
-    /// records. Nothing is flushed or synced here.
+    /// Writes the last block and the footer, flushes, and gives the writer back, with the number
+    /// of records. A buffer that is only dropped would lose the error of a full disk. Nothing is
+    /// synced here.
     ///
     /// # Errors
     /// When the writer fails.
@@ -172,6 +173,7 @@ impl<W: Write, R: Record> RecordWriter<W, R> {
         self.writer.write_all(END_MAGIC)?;
         self.writer.write_all(&counts)?;
         self.writer.write_all(&checksum.to_le_bytes())?;
+        self.writer.flush()?;
         Ok((self.writer, self.records))
     }
 }

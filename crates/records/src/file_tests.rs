@@ -23,6 +23,30 @@ fn written(count: u64) -> Vec<u8> {
     bytes
 }
 
+/// A disk that fills at once.
+struct Full;
+
+impl Write for Full {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        Err(io::ErrorKind::StorageFull.into())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn no_buffer_hides_that_the_disk_is_full() {
+    let buffer = io::BufWriter::with_capacity(1 << 20, Full);
+    let mut writer = RecordWriter::new(buffer, BTreeMap::new()).unwrap();
+    writer.push(&Posting::default()).unwrap();
+    assert_eq!(
+        writer.finish().map(|_| ()).unwrap_err().to_string(),
+        "no storage space"
+    );
+}
+
 fn open(bytes: &[u8]) -> Result<RecordReader<Cursor<&[u8]>, Posting>, FileError> {
     RecordReader::new(Cursor::new(bytes))
 }

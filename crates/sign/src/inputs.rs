@@ -1,12 +1,13 @@
 //! Finding the input files and telling which of them are those of the last run.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use dataset::{Listed, Listing, Source};
-use records::{Pipeline, Stage};
-use tables::inputs::InputFile;
-use workdir::{Context, Receipt, WorkDir};
+use records::Pipeline;
+use tables::inputs::{InputFile, last_run};
+use workdir::{Context, WorkDir};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::Error;
@@ -36,7 +37,7 @@ pub(crate) fn digest(files: &[Known]) -> String {
 /// opened: that run's table says what they are.
 pub(crate) fn known_or_inspected(pipeline: &Pipeline, work: &WorkDir) -> Result<Vec<Known>, Error> {
     let listing = dataset::list(&pipeline.input.paths)?;
-    let before = last_run(pipeline, work);
+    let before = last_run(work, &pipeline.input.text);
     let unknown: Vec<Listed> = listing
         .files
         .iter()
@@ -58,36 +59,10 @@ pub(crate) fn known_or_inspected(pipeline: &Pipeline, work: &WorkDir) -> Result<
     Ok(all)
 }
 
-/// The files of the last run by path, if it looked at the same text column.
-fn last_run(pipeline: &Pipeline, work: &WorkDir) -> std::collections::HashMap<String, InputFile> {
-    let Some(receipt) = Receipt::load(work, Stage::Sign) else {
-        return Default::default();
-    };
-    if receipt.settings.get("input.text") != Some(&pipeline.input.text) {
-        return Default::default();
-    }
-    let list = work.name_of(&work.inputs());
-    if receipt.verify(work, 1, |name| name == list).is_err() {
-        // The stages that need it say so; here it only costs a look at the files themselves.
-        return Default::default();
-    }
-    let expected = receipt.provenance(tables::inputs::KIND, tables::inputs::FORMAT);
-    tables::inputs::read(&work.inputs(), &expected, &work.receipt(Stage::Sign))
-        .unwrap_or_default()
-        .into_iter()
-        .map(|file| (file.path.clone(), file))
-        .collect()
-}
-
-fn same_file<'a>(
-    before: &'a std::collections::HashMap<String, InputFile>,
-    listed: &Listed,
-) -> Option<&'a InputFile> {
+fn same_file<'a>(before: &'a HashMap<String, InputFile>, listed: &Listed) -> Option<&'a InputFile> {
     let file = before.get(listed.path.to_str()?)?;
-    let same = file.bytes == listed.bytes
-        && file.modified_ns == listed.modified_ns
-        && file.relative == listed.relative;
-    same.then_some(file)
+    file.looks_like(&listed.relative, listed.bytes, listed.modified_ns)
+        .then_some(file)
 }
 
 fn threads() -> usize {
@@ -130,7 +105,7 @@ pub(crate) fn inspected(pipeline: &Pipeline, context: &Context<'_>) -> Result<In
         skipped,
         warnings,
     } = dataset::list(&pipeline.input.paths)?;
-    let before = last_run(pipeline, context.work);
+    let before = last_run(context.work, &pipeline.input.text);
     let mut files = Vec::with_capacity(listed.len());
     let mut new = Vec::new();
     for listed in listed {

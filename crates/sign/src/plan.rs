@@ -25,10 +25,14 @@ pub(crate) fn plan(
     let batch_bytes = budget.share(threads).batch_bytes;
     let workers = threads as u64;
     let row = 4 * u64::from(k) + ROW_BYTES;
-    let signatures = facts.signed() * row + (facts.documents - facts.signed()) * 32;
+    let unsigned = facts.documents - facts.signed();
+    let signatures = facts
+        .signed()
+        .saturating_mul(row)
+        .saturating_add(unsigned.saturating_mul(32));
     let units = facts.files + facts.text_bytes / crate::units::UNIT_TEXT_BYTES;
-    let kept = Span::exact(signatures + SHARD_BYTES * units);
-    let shards = SignatureWriter::memory_bytes(k).min(2 * facts.documents * row);
+    let kept = Span::exact(signatures.saturating_add(SHARD_BYTES * units));
+    let shards = SignatureWriter::memory_bytes(k).min((2 * row).saturating_mul(facts.documents));
     let texts = (2 * batch_bytes).min(2 * facts.largest_text_group_bytes);
     Ok(StagePlan {
         memory: vec![

@@ -1,5 +1,6 @@
 //! `inputs.parquet`: the input files in document order.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -8,8 +9,8 @@ use arrow_array::{Array, Int64Array, ListArray, StringArray, cast::AsArray, type
 use arrow_schema::{DataType, Field, Schema};
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
-use records::{Provenance, SignedFile};
-use workdir::{Output, WorkDir};
+use records::{Provenance, SignedFile, Stage};
+use workdir::{Output, Receipt, WorkDir};
 
 use crate::Error;
 use crate::io::{TableReader, TableWriter, column, loaded, stored};
@@ -17,7 +18,7 @@ use crate::io::{TableReader, TableWriter, column, loaded, stored};
 /// The kind in the provenance.
 pub const KIND: &str = "inputs";
 /// The format version.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// An input file as `sign` found it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +35,12 @@ pub struct InputFile {
     pub rows: u64,
     /// The id of its first document: the number of rows before it.
     pub first_doc: u64,
+    /// Uncompressed bytes of its text column.
+    pub text_bytes: u64,
+    /// Its largest row group as it is stored, in bytes.
+    pub largest_stored_group_bytes: u64,
+    /// Uncompressed bytes of text of its largest row group.
+    pub largest_text_group_bytes: u64,
     /// Its Parquet schema, as text.
     pub schema: String,
     /// The fingerprint of footer and sampled text blocks, 32 hexadecimal digits.
@@ -45,6 +52,12 @@ pub struct InputFile {
 }
 
 impl InputFile {
+    /// Whether a file that was listed with this relative path, size and time of modification is
+    /// taken to be this one without a look into it.
+    pub fn looks_like(&self, relative: &str, bytes: u64, modified_ns: i64) -> bool {
+        self.relative == relative && self.bytes == bytes && self.modified_ns == modified_ns
+    }
+
     /// What identifies the file.
     pub fn identity(&self) -> SignedFile<'_> {
         SignedFile {
@@ -68,6 +81,9 @@ fn schema() -> Schema {
         Field::new("modified_ns", DataType::Int64, false),
         Field::new("rows", DataType::Int64, false),
         Field::new("first_doc", DataType::Int64, false),
+        Field::new("text_bytes", DataType::Int64, false),
+        Field::new("largest_stored_group_bytes", DataType::Int64, false),
+        Field::new("largest_text_group_bytes", DataType::Int64, false),
         Field::new("schema", DataType::Utf8, false),
         Field::new("fingerprint", DataType::Utf8, false),
         list("shards", DataType::Utf8),
@@ -108,6 +124,9 @@ pub fn write(
             number(|file| file.modified_ns),
             number(|file| stored(file.rows)),
             number(|file| stored(file.first_doc)),
+            number(|file| stored(file.text_bytes)),
+            number(|file| stored(file.largest_stored_group_bytes)),
+            number(|file| stored(file.largest_text_group_bytes)),
             text(|file| &file.schema),
             text(|file| &file.fingerprint),
             Arc::new(shards.finish()),
@@ -115,6 +134,28 @@ pub fn write(
         ])?;
     }
     writer.finish(work)
+}
+
+/// The files that the last run of `sign` found, by path; none where it looked at another text
+/// column, and where there is no such table or a damaged one: the stages that need it say so, and
+/// whoever asks what is known already looks into the files themselves.
+pub fn last_run(work: &WorkDir, text: &str) -> HashMap<String, InputFile> {
+    let Some(receipt) = Receipt::load(work, Stage::Sign) else {
+        return HashMap::new();
+    };
+    if receipt.settings.get("input.text").map(String::as_str) != Some(text) {
+        return HashMap::new();
+    }
+    let list = work.name_of(&work.inputs());
+    if receipt.verify(work, 1, |name| name == list).is_err() {
+        return HashMap::new();
+    }
+    let expected = receipt.provenance(KIND, FORMAT);
+    read(&work.inputs(), &expected, &work.receipt(Stage::Sign))
+        .unwrap_or_default()
+        .into_iter()
+        .map(|file| (file.path.clone(), file))
+        .collect()
 }
 
 /// Reads the table; its settings have to be `expected`, as the receipt `against` says.
@@ -132,6 +173,9 @@ pub fn read(path: &Path, expected: &Provenance, against: &Path) -> Result<Vec<In
         let (paths, relatives, schemas) = (text("path")?, text("relative")?, text("schema")?);
         let (bytes, modified) = (number("bytes")?, number("modified_ns")?);
         let (rows, first) = (number("rows")?, number("first_doc")?);
+        let text_bytes = number("text_bytes")?;
+        let largest_stored = number("largest_stored_group_bytes")?;
+        let largest_text = number("largest_text_group_bytes")?;
         let (fingerprints, shards) = (text("fingerprint")?, list("shards")?);
         let shard_rows = list("shard_rows")?;
         for i in 0..batch.num_rows() {
@@ -150,6 +194,9 @@ pub fn read(path: &Path, expected: &Provenance, against: &Path) -> Result<Vec<In
                 modified_ns: modified.value(i),
                 rows: loaded(path, rows.value(i))?,
                 first_doc: loaded(path, first.value(i))?,
+                text_bytes: loaded(path, text_bytes.value(i))?,
+                largest_stored_group_bytes: loaded(path, largest_stored.value(i))?,
+                largest_text_group_bytes: loaded(path, largest_text.value(i))?,
                 schema: schemas.value(i).to_owned(),
                 fingerprint: fingerprints.value(i).to_owned(),
                 shards: (0..names.len())

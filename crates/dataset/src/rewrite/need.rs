@@ -64,11 +64,13 @@ pub(super) struct Need {
 }
 
 /// What encoding a row group again takes beside the encoded bytes: that of its most demanding column. Where what headers
-/// tell is more than `enough`, texts are read to find how long they are.
+/// tell is more than `enough`, texts are read to find how long they are; but not where even short texts would take more
+/// than the `limit`, as then their pages do, which reading would have in memory.
 pub(super) fn row_group(
     context: Context<'_>,
     selection: &Selection,
     enough: u64,
+    limit: u64,
 ) -> Result<Need, Error> {
     let Context { input, group, .. } = context;
     let mut most = Need::default();
@@ -79,7 +81,16 @@ pub(super) fn row_group(
         blooms += 4 * u64::try_from(length.unwrap_or_default()).unwrap_or_default();
         let mut need = chunk(context, *leaf, selection, Lengths::Any)?;
         let is_text = input.chunk(group, *leaf)?.column_type() == PhysicalType::BYTE_ARRAY;
-        if need.bytes > enough && is_text {
+        let readable = || {
+            let short = chunk(
+                context,
+                *leaf,
+                selection,
+                Lengths::Known(Longest::default()),
+            )?;
+            Ok(short.bytes.saturating_add(FIXED_BYTES) <= limit)
+        };
+        if need.bytes > enough && is_text && readable()? {
             let longest = longest(context, *leaf, selection)?;
             need = chunk(context, *leaf, selection, Lengths::Known(longest))?;
         }

@@ -328,7 +328,7 @@ impl<'a> Work<'a> {
             Mode::Annotate => (of(need::annotation(rows)), need::annotated_bytes(rows)),
             Mode::Drop if selection.is_whole() || selection.kept() == 0 => (of(0), 0),
             Mode::Drop => (
-                need::row_group(context, selection, enough)?,
+                need::row_group(context, selection, enough, self.pool.total())?,
                 need::encoded_bytes(context, selection)?,
             ),
         })
