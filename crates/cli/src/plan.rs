@@ -1,7 +1,7 @@
 //! What a run will do and need, said before it starts.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use records::{Pipeline, Stage};
 use workdir::{Definition, Facts, Span, StagePlan, State, WorkDir};
@@ -12,6 +12,9 @@ use crate::machine::{default_memory_bytes, threads};
 use crate::space::{existing, free_bytes};
 use crate::{Code, Problem};
 
+/// So many rows of one file are rare enough to be named where they do not fit.
+const MANY_ROWS: u64 = 1 << 29;
+
 /// What is known of the input, by its footers and the receipts that stand.
 #[derive(Clone, Debug)]
 pub struct Survey {
@@ -21,6 +24,24 @@ pub struct Survey {
     pub skipped: u64,
     /// What the listing warned of.
     pub warnings: Vec<String>,
+    /// The file with the most rows, and how many.
+    largest: Option<(PathBuf, u64)>,
+}
+
+impl Survey {
+    /// Names the file that most of very many rows are in: it may be damaged, and not be so large.
+    fn rows_of_one_file(&self) -> String {
+        match &self.largest {
+            Some((path, rows)) if *rows >= MANY_ROWS && *rows > self.facts.documents / 2 => {
+                format!(
+                    "; the footer of `{}` says {} rows: if it has fewer, it is damaged, write it again",
+                    path.display(),
+                    count(*rows)
+                )
+            }
+            _ => String::new(),
+        }
+    }
 }
 
 /// What a footer tells of an input file.
@@ -42,6 +63,7 @@ pub fn survey(pipeline: &Pipeline, work: &WorkDir, links: &[Link]) -> Result<Sur
         files: listing.files.len() as u64,
         ..Facts::default()
     };
+    let mut largest_file: Option<(PathBuf, u64)> = None;
     let before = tables::inputs::last_run(work, &pipeline.input.text);
     for listed in &listing.files {
         let file = listed.path.to_str().and_then(|path| before.get(path));
@@ -64,6 +86,12 @@ pub fn survey(pipeline: &Pipeline, work: &WorkDir, links: &[Link]) -> Result<Sur
                 }
             }
         };
+        if largest_file
+            .as_ref()
+            .is_none_or(|(_, rows)| *rows < sizes.rows)
+        {
+            largest_file = Some((listed.path.clone(), sizes.rows));
+        }
         let add = |sum: &mut u64, bytes: u64| *sum = sum.saturating_add(bytes);
         add(&mut facts.documents, sizes.rows);
         add(&mut facts.input_bytes, listed.bytes);
@@ -89,6 +117,7 @@ pub fn survey(pipeline: &Pipeline, work: &WorkDir, links: &[Link]) -> Result<Sur
         facts,
         skipped: listing.skipped,
         warnings: listing.warnings,
+        largest: largest_file,
     })
 }
 
@@ -122,17 +151,21 @@ pub fn steps(
     links: &[Link],
     must_run: impl Fn(&Link) -> bool,
     pipeline: &Pipeline,
-    facts: &Facts,
+    survey: &Survey,
 ) -> Result<Vec<Step>, Problem> {
     let memory_bytes = budget(pipeline);
     let threads = threads(pipeline.run.threads);
     let mut steps = Vec::new();
     for (definition, link) in definitions.iter().zip(links) {
         let runs = must_run(link);
-        let plan = match (definition.plan)(pipeline, facts, memory_bytes, threads) {
+        let plan = match (definition.plan)(pipeline, &survey.facts, memory_bytes, threads) {
             Ok(plan) => plan,
             Err(_) if !runs => StagePlan::default(),
-            Err(failure) => return Err(failure.into()),
+            Err(failure) => {
+                let mut problem = Problem::from(failure);
+                problem.message.push_str(&survey.rows_of_one_file());
+                return Err(problem);
+            }
         };
         let why = runs.then(|| match &link.state {
             State::Stale(why) => why.clone(),

@@ -128,7 +128,7 @@ impl Run<'_> {
         }
         let survey = cli::survey(self.pipeline, self.work, links)?;
         let must_run = |link: &Link| self.must_run(link);
-        let steps = cli::steps(&DEFINITIONS, links, must_run, self.pipeline, &survey.facts)?;
+        let steps = cli::steps(&DEFINITIONS, links, must_run, self.pipeline, &survey)?;
         cli::check_disk(&cli::disk(&steps), self.pipeline, self.work)?;
         let mut receipts = Vec::new();
         for link in links {
@@ -281,7 +281,7 @@ pub(crate) fn plan(args: &PipelineArgs) -> Result<(), Problem> {
         }
     }
     let survey = cli::survey(&pipeline, &work, &links)?;
-    let steps = cli::steps(&DEFINITIONS, &links, must_run, &pipeline, &survey.facts)?;
+    let steps = cli::steps(&DEFINITIONS, &links, must_run, &pipeline, &survey)?;
     for line in cli::plan_lines(&survey, &steps, &pipeline, &work) {
         println!("{line}");
     }
