@@ -72,7 +72,7 @@ fn threads() -> usize {
 /// An input file.
 pub(crate) enum Input {
     /// As the last run found it, with all its shards.
-    Kept(InputFile, Vec<Finished>),
+    Kept(Box<InputFile>, Vec<Finished>),
     /// To be looked at: its number among those.
     New(usize),
 }
@@ -111,7 +111,10 @@ pub(crate) fn inspected(pipeline: &Pipeline, context: &Context<'_>) -> Result<In
     for listed in listed {
         let kept = same_file(&before, &listed).and_then(|file| {
             let shards = file.shards.iter().map(|name| finished(context, name));
-            Some(Input::Kept(file.clone(), shards.collect::<Option<_>>()?))
+            Some(Input::Kept(
+                Box::new(file.clone()),
+                shards.collect::<Option<_>>()?,
+            ))
         });
         files.push(kept.unwrap_or(Input::New(new.len())));
         if let Some(Input::New(_)) = files.last() {

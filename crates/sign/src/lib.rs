@@ -152,7 +152,7 @@ fn input_files(
         let mut file = match input {
             Input::Kept(file, shards) => {
                 finished.extend(shards.iter().cloned());
-                file.clone()
+                InputFile::clone(file)
             }
             Input::New(number) => {
                 let Some(source) = inputs.sources.get(*number) else {
