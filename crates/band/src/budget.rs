@@ -8,6 +8,8 @@ use crate::keys::{OPEN_MAX, WRITER_BYTES};
 
 /// A batch of signatures and the pages that it is decoded from.
 const READER_BYTES: u64 = 8 << 20;
+/// What the allocator holds beside what is in use, measured.
+const KEPT_BACK_BYTES: u64 = 3 << 20;
 /// The least for a sort.
 const SORT_BYTES: u64 = 2 << 20;
 
@@ -75,7 +77,11 @@ pub(crate) fn plan(
     let scratch = (keys + budget.threads as u64 * spilled(16 * unique, budget.band_bytes))
         .max(spilled(32 * signed, budget.exact_bytes));
     let mut memory = common_parts(facts.documents, READER_BYTES);
-    memory.extend([("sort", Span::exact(sorting))]);
+    let allocator = KEPT_BACK_BYTES.min(memory_bytes / 16);
+    memory.extend([
+        ("sort", Span::exact(sorting)),
+        ("allocator", Span::exact(allocator)),
+    ]);
     Ok(StagePlan {
         memory,
         threads: budget.threads,

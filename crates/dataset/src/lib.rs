@@ -31,4 +31,4 @@ pub use error::Error;
 pub use list::{Listed, Listing, list};
 pub use open::footer_memory;
 pub use source::{RowGroup, Source, inspect, signed_sources, unchanged};
-pub use text::{Need, TextBatch, TextReader, utf8};
+pub use text::{BATCH_ROWS, Need, TextBatch, TextReader, utf8};

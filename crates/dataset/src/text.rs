@@ -12,6 +12,9 @@ use crate::error::Error;
 use crate::open::header::PageHeader;
 use crate::source::{Source, find};
 
+/// A batch has at most so many rows.
+pub const BATCH_ROWS: u64 = crate::column::leaf::MAX_ROWS as u64;
+
 /// Reads the text column of some row groups of a file.
 ///
 /// Values are slices of the decoded pages, not copies, whatever the column's type in Arrow: string,

@@ -25,6 +25,9 @@ const FILE_BYTES: u64 = 2 << 10;
 /// One part in so many of the budget is left to the allocator: memory that was given back, in pieces that it does not
 /// return to the system.
 const SLACK_SHARE: u64 = 16;
+/// What the allocator holds beside what is in use, in percent of that, measured: pages of many sizes leave pieces that it
+/// does not return.
+const KEPT_BACK_PERCENT: u64 = 55;
 /// Files that are open beside those that are written again, and files that a thread has open: input, output and
 /// decisions.
 const OTHER_FILES: u64 = 32;
@@ -236,9 +239,12 @@ fn memory_parts(
     let shape = budget.shape;
     let (each, encoded) = largest_expected(pipeline, facts, sources);
     let mut threads = (budget.threads as u64).min(shape.groups.max(1));
-    // Row groups of one file that do not fit beside each other are encoded one after the other.
+    // Row groups of one file that do not fit beside each other are encoded one after the other. Where they do, all but
+    // the one that is written are encoded into memory.
+    let mut waiting = encoded;
     if each.saturating_add(encoded) > budget.work_bytes() / threads {
         threads = threads.min(facts.files.max(1));
+        waiting = 0;
     }
     // Half is the input's; the output's describes only what stays.
     let rows = facts.documents.max(1);
@@ -251,12 +257,18 @@ fn memory_parts(
         Mode::Drop => half + (u128::from(half) * u128::from(kept) / u128::from(rows)) as u64,
         Mode::Annotate => 2 * half,
     };
-    let work = each.saturating_mul(threads).min(budget.work_bytes());
+    let all = each.saturating_mul(threads);
+    let all = all.saturating_add(waiting.saturating_mul(threads - 1));
+    let work = all.min(budget.work_bytes());
+    let used = THREAD_BYTES * threads + footers + work;
+    let left = (budget.memory_bytes).saturating_sub(BASE_BYTES + shape.files_bytes + used);
+    let kept_back = (used / 100 * KEPT_BACK_PERCENT).min(left);
     vec![
         ("program", Span::exact(BASE_BYTES + shape.files_bytes)),
         ("threads", Span::exact(THREAD_BYTES * threads)),
         ("footers", Span::exact(footers)),
-        ("row_groups", Span::between(work.min(each), work)),
+        ("row_groups", Span::exact(work)),
+        ("allocator", Span::exact(kept_back)),
     ]
 }
 

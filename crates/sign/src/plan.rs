@@ -12,6 +12,11 @@ const ROW_BYTES: u64 = 54;
 /// What a shard holds beside its rows: footer, settings, page headers.
 const SHARD_BYTES: u64 = 4 << 10;
 
+/// What a shard takes in memory however few rows it has.
+const SHARD_MEMORY_LEAST: u64 = 4 << 20;
+/// Files and batches of texts are taken to be up to so many times as large as the mean.
+const UNEVEN: u64 = 4;
+
 /// What the stage will need.
 pub(crate) fn plan(
     pipeline: &Pipeline,
@@ -32,16 +37,25 @@ pub(crate) fn plan(
         .saturating_add(unsigned.saturating_mul(32));
     let units = facts.files + facts.text_bytes / crate::units::UNIT_TEXT_BYTES;
     let kept = Span::exact(signatures.saturating_add(SHARD_BYTES * units));
-    let shards = SignatureWriter::memory_bytes(k).min((2 * row).saturating_mul(facts.documents));
-    let texts = (2 * batch_bytes).min(2 * facts.largest_text_group_bytes);
+    // The largest row group alone is no work for two.
+    let groups = facts
+        .text_bytes
+        .div_ceil(facts.largest_text_group_bytes.max(1));
+    let workers = workers.min(groups.max(1));
+    let file_rows = facts.documents.div_ceil(facts.files.max(1));
+    let shards = SHARD_MEMORY_LEAST
+        .saturating_add((2 * row * UNEVEN).saturating_mul(file_rows))
+        .min(SignatureWriter::memory_bytes(k));
+    let mean = facts.text_bytes / facts.documents.max(1);
+    let batch = batch_bytes
+        .min(facts.largest_text_group_bytes)
+        .min((dataset::BATCH_ROWS * UNEVEN).saturating_mul(mean));
+    let pages = WORKER_BYTES.min(facts.largest_text_group_bytes);
     Ok(StagePlan {
         memory: vec![
             ("program", Span::exact(BASE_BYTES)),
-            ("text_batches", Span::exact(workers * texts)),
-            (
-                "pages",
-                Span::exact(workers * WORKER_BYTES.min(facts.largest_text_group_bytes)),
-            ),
+            ("text_batches", Span::exact(workers * 2 * batch)),
+            ("pages", Span::exact(workers * pages)),
             ("signature_shards", Span::exact(workers * shards)),
         ],
         threads,

@@ -15,7 +15,7 @@ use crate::open::{SharedFile, guard};
 use crate::source::Source;
 
 /// The rows of a batch at most.
-const MAX_ROWS: usize = 4096;
+pub(crate) const MAX_ROWS: usize = 4096;
 /// The rows that are read at once: a batch that is large enough ends after them, so that a run of
 /// long values after many short ones does not come as one batch.
 const MAX_STEP_ROWS: usize = 64;
