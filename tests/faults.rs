@@ -3,7 +3,7 @@
 //! bytes and the counters of an unbroken run.
 //!
 //! The binary is built with the feature `faults`, which no release has. `NEARDUP_FAULTS=all` tries every action at
-//! every point, in about ten minutes; by default the three take turns.
+//! every point, in under two minutes; by default the three take turns.
 
 #![allow(
     clippy::unwrap_used,
