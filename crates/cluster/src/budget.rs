@@ -67,11 +67,15 @@ pub(crate) fn plan(
     let signed = facts.signed();
     let copies = Span::or(facts.counter("band.exact_copies"), 0, signed);
     let edges = Span::or(facts.counter("join.edges"), 0, signed);
-    // A forest of e edges has between e + 1 and 2 e members.
-    let most = (2 * edges.high.saturating_add(copies.high)).min(signed);
+    let groups = Span::or(facts.counter("band.exact_groups"), 0, copies.high);
+    // At most so many documents have an edge, and so few where all of them have one with all others.
+    let in_buckets = facts.counter("band.documents_in_buckets").unwrap_or(signed);
+    let near = edges.high.saturating_mul(2).min(in_buckets);
+    let most = (near + copies.high + groups.high).min(signed);
+    let least = (copies.low + groups.low).max(edges.low.saturating_mul(2).isqrt());
     let linked = Span::or(
         facts.counter("cluster.documents_in_clusters"),
-        copies.low.max(edges.low),
+        least.min(most),
         most,
     );
     let budget = |linked| Budget::new(pipeline.sign.k, facts.documents, linked, memory_bytes);

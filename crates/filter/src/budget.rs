@@ -25,6 +25,8 @@ const FILE_BYTES: u64 = 2 << 10;
 /// One part in so many of the budget is left to the allocator: memory that was given back, in pieces that it does not
 /// return to the system.
 const SLACK_SHARE: u64 = 16;
+/// What copying a row group as it is takes.
+const COPY_BYTES: u64 = MIB;
 /// What the allocator holds beside what is in use, in percent of that, measured: pages of many sizes leave pieces that it
 /// does not return.
 const KEPT_BACK_PERCENT: u64 = 55;
@@ -237,7 +239,11 @@ fn memory_parts(
     sources: &[Source],
 ) -> Vec<(&'static str, Span)> {
     let shape = budget.shape;
-    let (each, encoded) = largest_expected(pipeline, facts, sources);
+    let (each, encoded) = match (pipeline.filter.mode, facts.counter("cluster.dropped")) {
+        // Whole row groups are copied.
+        (Mode::Drop, Some(0)) => (COPY_BYTES, 0),
+        _ => largest_expected(pipeline, facts, sources),
+    };
     let mut threads = (budget.threads as u64).min(shape.groups.max(1));
     // Row groups of one file that do not fit beside each other are encoded one after the other. Where they do, all but
     // the one that is written are encoded into memory.

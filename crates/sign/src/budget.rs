@@ -11,7 +11,7 @@ const DECODE_BYTES: u64 = 3 << 20;
 /// The shingles and the normalised text of a document that is not long, or of a part of a long one.
 const SCRATCH_BYTES: u64 = 5 << 20;
 /// What a worker needs beside the text and the signatures.
-pub(crate) const WORKER_BYTES: u64 = DECODE_BYTES + SCRATCH_BYTES;
+const WORKER_BYTES: u64 = DECODE_BYTES + SCRATCH_BYTES;
 /// The least that a lone worker has for the text itself.
 pub(crate) const TEXT_BYTES_LEAST: u64 = 1 << 20;
 /// The least that each of several workers has for the text itself: a page and a dictionary of common size. With less,

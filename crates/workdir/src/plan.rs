@@ -52,8 +52,13 @@ impl Span {
         }
     }
 
-    /// A figure between two bounds.
-    pub const fn between(low: u64, high: u64) -> Self {
+    /// A figure between two bounds, in any order.
+    pub const fn between(one: u64, other: u64) -> Self {
+        let (low, high) = if one < other {
+            (one, other)
+        } else {
+            (other, one)
+        };
         Self { low, high }
     }
 
