@@ -30,6 +30,8 @@ const COPY_BYTES: u64 = MIB;
 /// What the allocator holds beside what is in use, in percent of that, measured: pages of many sizes leave pieces that it
 /// does not return.
 const KEPT_BACK_PERCENT: u64 = 55;
+/// A thread's part of that at most.
+const KEPT_BACK_BYTES: u64 = 7 * MIB;
 /// Files that are open beside those that are written again, and files that a thread has open: input, output and
 /// decisions.
 const OTHER_FILES: u64 = 32;
@@ -244,7 +246,14 @@ fn memory_parts(
         (Mode::Drop, Some(0)) => (COPY_BYTES, 0),
         _ => largest_expected(pipeline, facts, sources),
     };
-    let mut threads = (budget.threads as u64).min(shape.groups.max(1));
+    let rows = facts.documents.max(1);
+    let kept = rows - facts.counter("cluster.dropped").unwrap_or(0).min(rows);
+    // Row groups of which nothing is kept are passed over.
+    let groups = match pipeline.filter.mode {
+        Mode::Drop => shape.groups.min(kept),
+        Mode::Annotate => shape.groups,
+    };
+    let mut threads = (budget.threads as u64).min(groups.max(1));
     // Row groups of one file that do not fit beside each other are encoded one after the other. Where they do, all but
     // the one that is written are encoded into memory.
     let mut waiting = encoded;
@@ -253,8 +262,6 @@ fn memory_parts(
         waiting = 0;
     }
     // Half is the input's; the output's describes only what stays.
-    let rows = facts.documents.max(1);
-    let kept = rows - facts.counter("cluster.dropped").unwrap_or(0).min(rows);
     let half = shape
         .footer_bytes
         .saturating_mul(threads.min(facts.files.max(1)))
@@ -268,7 +275,10 @@ fn memory_parts(
     let work = all.min(budget.work_bytes());
     let used = THREAD_BYTES * threads + footers + work;
     let left = (budget.memory_bytes).saturating_sub(BASE_BYTES + shape.files_bytes + used);
-    let kept_back = (used / 100 * KEPT_BACK_PERCENT).min(left);
+    // What is dropped is read, but not encoded.
+    let kept_back =
+        u128::from(used / 100 * KEPT_BACK_PERCENT) * u128::from(kept) / u128::from(rows);
+    let kept_back = (kept_back as u64).min(threads * KEPT_BACK_BYTES).min(left);
     vec![
         ("program", Span::exact(BASE_BYTES + shape.files_bytes)),
         ("threads", Span::exact(THREAD_BYTES * threads)),
