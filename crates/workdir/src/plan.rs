@@ -170,6 +170,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn bounds_are_in_order_however_they_are_given() {
+        let span = Span { low: 3, high: 5 };
+        assert_eq!(Span::between(3, 5), span);
+        assert_eq!(Span::between(5, 3), span);
+    }
+
+    #[test]
     fn the_budget_that_would_do_does() {
         for (fixed, least) in [(0, 100), (12 << 20, 3 << 20), (1 << 30, 7)] {
             let needed = divide(0, fixed, least).unwrap_err();
