@@ -350,3 +350,39 @@ fn the_hard_files_are_read_or_refused_as_they_should() {
     }
     assert!(read > 30, "{read}");
 }
+
+#[test]
+fn rows_that_the_text_column_does_not_have_are_refused() {
+    use parquet::file::metadata::{FileMetaData, RowGroupMetaData};
+    use parquet::schema::parser::parse_message_type;
+    use parquet::schema::types::SchemaDescriptor;
+
+    let schema = parse_message_type("message m { optional binary text (STRING); }").unwrap();
+    let schema = Arc::new(SchemaDescriptor::new(Arc::new(schema)));
+    let of = |rows: i64, values: i64| {
+        let column = ColumnChunkMetaData::builder(schema.column(0))
+            .set_num_values(values)
+            .build()
+            .unwrap();
+        let group = RowGroupMetaData::builder(Arc::clone(&schema))
+            .set_num_rows(rows)
+            .set_column_metadata(vec![column])
+            .build()
+            .unwrap();
+        let file = FileMetaData::new(2, rows, None, None, Arc::clone(&schema), None);
+        let metadata = ParquetMetaData::new(file, vec![group]);
+        row_groups(&metadata, Path::new("x.parquet"), 0).map_err(|error| error.to_string())
+    };
+    assert_eq!(of(3, 3).unwrap().len(), 1);
+    let error = of(1 << 31, 3).unwrap_err();
+    assert!(error.contains("x.parquet"), "{error}");
+    assert!(
+        error.contains("it has 2147483648 rows, but column `text` has 3 values"),
+        "{error}"
+    );
+    let error = of(1 << 41, 1 << 41).unwrap_err();
+    assert!(
+        error.contains("its number of rows or the size of a column is impossible"),
+        "{error}"
+    );
+}
